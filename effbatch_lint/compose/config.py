@@ -1,0 +1,231 @@
+"""A composed configuration: dotted keys -> values, each with the places that decided it.
+
+This is what a framework reads. It hides whether the value came from one file, a merge of several, a Hydra tree or
+the command line; asking for a number gives a :class:`~effbatch_lint.terms.Term` that remembers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping as AbstractMapping
+
+from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence, entry_at
+from effbatch_lint.documents.scalars import Dialect, Value, resolve
+from effbatch_lint.terms import Origin, Term, unknown
+
+
+class Unresolved:
+    """A value that is there and cannot be known: an interpolation, a resolver, a shell variable; ``reason`` says which."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+Resolver = Callable[["Config", Scalar, str], "tuple[Value | Unresolved, tuple[Origin, ...]]"]
+"""Gives a scalar that holds an interpolation its value and the further places that decided it."""
+
+Companion = Callable[[str, str], "Config | None"]
+"""Finds and reads the file that a key names: ``(key, name) -> Config``, or None when the project has no such file."""
+
+
+class Config:
+    """One run's configuration.
+
+    Attributes:
+        root: the merged tree.
+        path: the file that a person would name for it.
+        dialect: how unquoted scalars are typed.
+        files: every file that took part, in order of reading.
+        overrides: the ``KEY=VALUE`` words that were applied, in order.
+    """
+
+    __slots__ = ("_companion", "_resolver", "dialect", "files", "overrides", "path", "prefix", "root")
+
+    def __init__(
+        self,
+        root: Mapping,
+        path: str,
+        dialect: Dialect = "pyyaml",
+        *,
+        files: list[str] | None = None,
+        overrides: tuple[str, ...] = (),
+        resolver: Resolver | None = None,
+        companion: Companion | None = None,
+        prefix: str = "",
+    ) -> None:
+        self.root = root
+        self.path = path
+        self.dialect: Dialect = dialect
+        self.files = [path] if files is None else files
+        self.overrides = overrides
+        self.prefix = prefix
+        self._resolver = resolver
+        self._companion = companion
+
+    def with_dialect(self, dialect: Dialect) -> Config:
+        """The same configuration, its scalars typed as another loader would."""
+        return self._like(self.root, self.prefix, dialect)
+
+    def section(self, key: str) -> Config | None:
+        """The mapping at ``key`` as a configuration of its own; its origins keep the whole key."""
+        node = self.node(key)
+        return self._like(node, f"{self.prefix}{key}.", self.dialect) if isinstance(node, Mapping) else None
+
+    def over(self, root: Mapping, prefix: str = "") -> Config:
+        """The same files, read through another tree (flags normalised to one spelling, a section unwrapped)."""
+        return self._like(root, prefix, self.dialect)
+
+    def _like(self, root: Mapping, prefix: str, dialect: Dialect) -> Config:
+        return Config(
+            root, self.path, dialect, files=self.files, overrides=self.overrides,
+            resolver=self._resolver, companion=self._companion, prefix=prefix,
+        )  # fmt: skip
+
+    # -- presence ----------------------------------------------------------------------------------------------
+
+    def entry(self, *keys: str) -> Entry | None:
+        """The entry of the first of ``keys`` that is present."""
+        for key in keys:
+            entry = entry_at(self.root, key)
+            if entry is not None:
+                return entry
+        return None
+
+    def node(self, key: str) -> Node | None:
+        """The node at a dotted key, or None."""
+        entry = entry_at(self.root, key)
+        return None if entry is None else entry.value
+
+    def has(self, *keys: str) -> bool:
+        """Whether any of the keys is present with a value that is not null."""
+        return any(
+            entry is not None and not (isinstance(entry.value, Scalar) and self._typed(entry.value, key)[0] is None)
+            for key in keys
+            for entry in (entry_at(self.root, key),)
+        )
+
+    def count(self, *keys: str) -> int:
+        """How many of the keys are present."""
+        return sum(entry_at(self.root, key) is not None for key in keys)
+
+    def present(self, *keys: str) -> str | None:
+        """The first of the keys that is present with a value, for a message that names it."""
+        return next((key for key in keys if self.has(key)), None)
+
+    # -- values ------------------------------------------------------------------------------------------------
+
+    def value(self, *keys: str) -> Value | Unresolved:
+        """The typed scalar of the first present key; None when absent, null, or no scalar."""
+        for key in keys:
+            entry = entry_at(self.root, key)
+            if entry is not None:
+                return self._typed(entry.value, key)[0] if isinstance(entry.value, Scalar) else None
+        return None
+
+    def text(self, *keys: str) -> str | None:
+        """The value as text, when it is known and not null."""
+        value = self.value(*keys)
+        return None if value is None or isinstance(value, Unresolved) else str(value)
+
+    def flag(self, key: str, *, default: bool = False) -> bool:
+        """A switch: true, or absent with that default. Text such as "true" counts, as argument parsers take it."""
+        value = self.value(key)
+        if isinstance(value, str):
+            return value.strip().lower() in ("true", "yes", "on", "1")
+        return default if value is None or isinstance(value, Unresolved) else bool(value)
+
+    def items(self, key: str) -> list[Node]:
+        """The elements of the list at ``key``; empty when there is none."""
+        node = self.node(key)
+        return node.items if isinstance(node, Sequence) else []
+
+    def integer(self, *keys: str, default: int | None = None, text_allowed: bool = True) -> Term:
+        """The whole number at the first of ``keys`` that holds a value.
+
+        With none present: the framework's default, or unknown. Text that spells a whole number counts where the
+        framework's parser converts it (``text_allowed``), as does a float without a fraction.
+
+        Returns:
+            a Term whose ``key`` is the spelling found (the first, when none is).
+        """
+        for key in keys:
+            entry = entry_at(self.root, key)
+            if entry is None:
+                continue
+            term = self._integer(entry, key, text_allowed=text_allowed)
+            if term is not None:
+                return term
+        if default is not None:
+            return Term(default, "default", (), None, None, keys[0])
+        return unknown(f"{self.prefix}{keys[0]} is not set", key=keys[0])
+
+    def origin(self, key: str) -> Origin | None:
+        """Where the value at ``key`` was set and what it overrode."""
+        entry = entry_at(self.root, key)
+        return None if entry is None else origin_of(entry, self.prefix + key)
+
+    def companion(self, key: str) -> Config | None:
+        """The configuration in the file that ``key`` names (``deepspeed: ds.json``), or the mapping written in place.
+
+        The file becomes part of this run. None when the key is absent, or the file is not in the project.
+        """
+        entry = self.entry(key)
+        if entry is None:
+            return None
+        if isinstance(entry.value, Mapping):
+            return self.section(key)
+        name = self.text(key)
+        return self._companion(key, name) if name and self._companion is not None else None
+
+    def _integer(self, entry: Entry, key: str, *, text_allowed: bool) -> Term | None:
+        origin = origin_of(entry, self.prefix + key)
+        if not isinstance(entry.value, Scalar):
+            return unknown(f"{origin.key} is no number", origin, key=key)
+        value, further = self._typed(entry.value, key)
+        origins = (origin, *further)
+        if value is None:
+            return None
+        if isinstance(value, Unresolved):
+            return unknown(value.reason, *origins, key=key)
+        if isinstance(value, str) and text_allowed:
+            digits = value.strip().replace("_", "")
+            if digits.lstrip("+-").isdecimal() and len(digits) < 20:  # noqa: PLR2004 - no batch has twenty digits
+                value = int(digits)
+        if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            return unknown(f"{origin.key} is {_quoted(entry.value)}, which is no whole number", *origins, key=key)
+        return Term(value, "read", origins, None, None, key)
+
+    def _typed(self, scalar: Scalar, key: str) -> tuple[Value | Unresolved, tuple[Origin, ...]]:
+        if self._resolver is not None:
+            return self._resolver(self, scalar, self.prefix + key)
+        if "${" in scalar.text:
+            return Unresolved(f"{self.prefix}{key} is {scalar.text}, which is not resolved"), ()
+        return resolve(scalar, self.dialect), ()
+
+
+def origin_of(entry: Entry, key: str) -> Origin:
+    """The origin of an entry: its value's place, and the entries it replaced."""
+    return Origin(entry.value.span, key, entry.note, tuple(origin_of(previous, key) for previous in entry.previous))
+
+
+def from_mapping(data: AbstractMapping[str, object], path: str = "<config>") -> Config:
+    """A configuration from a Python mapping (``verify`` in a training script): values typed, no places."""
+    root = _python_node(data)
+    assert isinstance(root, Mapping)
+    return Config(root, path, files=[])
+
+
+def _python_node(value: object) -> Node:
+    if isinstance(value, AbstractMapping):
+        return Mapping({str(key): Entry(str(key), None, _python_node(item)) for key, item in value.items()}, None)
+    if isinstance(value, (list, tuple)):
+        return Sequence([_python_node(item) for item in value], None)
+    known = value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+    return Scalar(str(value), None, plain=not isinstance(value, str), value=known)
+
+
+def _quoted(scalar: Scalar) -> str:
+    return scalar.text if scalar.plain and len(scalar.text) <= 40 else repr(scalar.text[:40])  # noqa: PLR2004 - a line's worth

@@ -1,0 +1,59 @@
+"""A file of any format, read once: its nodes, its text, and what was odd about it."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from effbatch_lint.documents.nodes import Mapping, Node
+from effbatch_lint.documents.scalars import Dialect
+from effbatch_lint.source import Source, Unreadable
+
+SUFFIXES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
+
+
+class Document(NamedTuple):
+    """A parsed file. ``roots`` has one node per YAML document; ``commented`` tells JSON with comments."""
+
+    source: Source
+    kind: str
+    roots: list[Node]
+    commented: bool = False
+
+    @property
+    def dialect(self) -> Dialect:
+        """How scalars are typed where no framework says otherwise."""
+        return "json" if self.kind == "json" else "pyyaml"
+
+    @property
+    def mappings(self) -> list[Mapping]:
+        """The documents that are mappings: all that a config can be."""
+        return [root for root in self.roots if isinstance(root, Mapping)]
+
+
+def kind_of(path: str) -> str | None:
+    """The format that a file's ending promises, or None."""
+    return SUFFIXES.get(os.path.splitext(path)[1].lower())
+
+
+def parse(source: Source, kind: str) -> Document:
+    """The nodes of a file.
+
+    Raises:
+        Unreadable: a syntax error or a limit, at its place.
+    """
+    match kind:
+        case "toml":
+            from effbatch_lint.documents import toml  # noqa: PLC0415 - tomllib is imported for TOML files only
+
+            return Document(source, kind, toml.parse(source))
+        case "json":
+            from effbatch_lint.documents import json  # noqa: PLC0415 - a YAML-only run needs no JSON reader
+
+            roots, commented = json.parse(source)
+            return Document(source, kind, roots, commented)
+        case "yaml":
+            from effbatch_lint.documents import yaml  # noqa: PLC0415 - a TOML-only run needs no PyYAML
+
+            return Document(source, kind, yaml.parse(source))
+    raise Unreadable(source.span(), f"no reader for {kind}")

@@ -1,0 +1,155 @@
+"""YAML text -> nodes, through libyaml's composer (the pure loader where libyaml is missing).
+
+Composition only: no constructor runs, so no tag can build an object, and aliases stay shared nodes. An alias bomb
+therefore costs nothing by itself; it is refused because whoever loads the file later would expand it.
+"""
+
+from __future__ import annotations
+
+import yaml
+
+from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
+from effbatch_lint.source import Source, Span, Unreadable
+
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+# OmegaConf 2.4 refuses more than 10,000 expanded nodes; ten times that leaves room for every honest file.
+MAX_EXPANDED_NODES = 100_000
+MAX_DEPTH = 200
+
+
+def parse(source: Source, text: str | None = None) -> list[Node]:
+    """The documents of a YAML stream; empty documents are left out.
+
+    Raises:
+        Unreadable: a syntax error, nesting over the limit, or aliases that expand past the limit, at its place.
+    """
+    text = source.text if text is None else text
+    try:
+        roots = [node for node in yaml.compose_all(text, Loader=LOADER) if node is not None]
+    except yaml.YAMLError as error:
+        raise _refusal(source, error) from None
+    except RecursionError:
+        raise Unreadable(source.span(), f"nested deeper than the limit of {MAX_DEPTH} levels") from None
+    for root in roots:
+        # Without aliases libyaml's own nesting limit (1,000) and the size limit bound the tree already.
+        if "*" in text or text.count("{") + text.count("[") + text.count("- -") > MAX_DEPTH:
+            _measure(root, source)
+    return [_convert(root, source.path, text) for root in roots]
+
+
+def is_limit(error: Unreadable) -> bool:
+    """Whether a file was refused for a limit (hostile or broken beyond its syntax), not for a syntax error."""
+    return "limit" in error.reason or "nesting" in error.reason or "alias" in error.reason
+
+
+def _refusal(source: Source, error: yaml.YAMLError) -> Unreadable:
+    mark = getattr(error, "problem_mark", None)
+    reason = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    context = getattr(error, "context", None)
+    line = mark.line + 1 if mark is not None else 1
+    column = mark.column + 1 if mark is not None else 1
+    if "nesting depth" in reason:
+        reason = "nested deeper than the limit of 1,000 levels"
+    elif context:
+        reason = f"not valid YAML: {context}, {reason}"
+    else:
+        reason = f"not valid YAML: {reason}"
+    return Unreadable(source.span(line, column), reason)
+
+
+def _measure(root: yaml.Node, source: Source) -> None:
+    """Refuse a tree that is too deep or that aliases blow up; every node is visited once, without recursion."""
+    sizes: dict[int, int] = {}
+    open_nodes: set[int] = set()
+    stack: list[tuple[yaml.Node, bool]] = [(root, False)]
+    while stack:
+        node, done = stack.pop()
+        key = id(node)
+        children = _children(node)
+        if done:
+            open_nodes.discard(key)
+            sizes[key] = 1 + sum(sizes.get(id(child), 1) for child in children)
+            if sizes[key] > MAX_EXPANDED_NODES:
+                raise Unreadable(
+                    _span(node, source.path),
+                    f"aliases expand to more than the limit of {MAX_EXPANDED_NODES:,} nodes (an alias bomb)",
+                )
+            continue
+        if key in sizes:
+            continue
+        if key in open_nodes:
+            raise Unreadable(_span(node, source.path), "an alias that contains itself")
+        if len(open_nodes) >= MAX_DEPTH:
+            raise Unreadable(_span(node, source.path), f"nested deeper than the limit of {MAX_DEPTH} levels")
+        open_nodes.add(key)
+        stack.append((node, True))
+        stack.extend((child, False) for child in children)
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    if isinstance(node, yaml.SequenceNode):
+        return list(node.value)
+    return []
+
+
+def _span(node: yaml.Node, path: str) -> Span:
+    start, end = node.start_mark, node.end_mark
+    return Span(path, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+
+
+def _convert(node: yaml.Node, path: str, text: str) -> Node:
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node, path, text)
+    if isinstance(node, yaml.SequenceNode):
+        items = node.value
+        return Sequence(lambda: [_convert(item, path, text) for item in items], _span(node, path))
+    mapping = node
+    assert isinstance(mapping, yaml.MappingNode)
+    return Mapping(lambda: _entries(mapping, path, text, frozenset()), _span(node, path))
+
+
+def _scalar(node: yaml.ScalarNode, path: str, text: str) -> Scalar:
+    plain = not node.style  # libyaml says '', the pure loader None
+    span = _span(node, path)
+    tag = None
+    lead = node.end_mark.index - node.start_mark.index - len(node.value)
+    if lead > 0 and text[node.start_mark.index] in "&!":
+        # An anchor or a tag stands before the text. The composer resolves plain scalars to tags of its own idea
+        # (the dialect's business here), so that a tag counts only when it is written.
+        if "!" in text[node.start_mark.index : node.start_mark.index + lead]:
+            tag = node.tag
+        if plain and span.line == span.end_line:
+            span = span._replace(column=span.end_column - len(node.value))
+    return Scalar(node.value, span, plain=plain, tag=tag)
+
+
+def _entries(
+    node: yaml.MappingNode, path: str, text: str, seen: frozenset[int]
+) -> tuple[dict[str, Entry], list[Entry]]:
+    """The entries that count and those that a later one of the same key replaced; ``<<`` merges come first."""
+    entries: dict[str, Entry] = {}
+    merged: dict[str, Entry] = {}
+    duplicates: list[Entry] = []
+    for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            continue  # a mapping or list as a key: no framework has one
+        if key_node.value == "<<" and not key_node.style:
+            for parent in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
+                if isinstance(parent, yaml.MappingNode) and id(parent) not in seen:
+                    for key, entry in _entries(parent, path, text, seen | {id(node)})[0].items():
+                        merged.setdefault(key, entry)
+            continue
+        entry = Entry(key_node.value, _span(key_node, path), _convert(value_node, path, text))
+        if key_node.value in entries:
+            duplicates.append(entries[key_node.value])
+        entries[key_node.value] = entry
+    for key, entry in merged.items():
+        if key in entries:
+            own = entries[key]
+            entries[key] = Entry(own.key, own.span, own.value, previous=(entry,))
+        else:
+            entries[key] = entry
+    return entries, duplicates

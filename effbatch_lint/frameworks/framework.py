@@ -1,0 +1,36 @@
+"""The record of a framework: how it is recognised and how its batch is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from effbatch_lint.batch import Batch
+    from effbatch_lint.compose.config import Config
+    from effbatch_lint.documents.scalars import Dialect
+    from effbatch_lint.launch import Launch
+
+
+class Framework(NamedTuple):
+    """What the tool knows of one framework.
+
+    Attributes:
+        name: as users write it (``megatron-lm``).
+        formula: the framework's own arithmetic in one line.
+        sources: where upstream defines it.
+        recognise: how many of the framework's distinctive keys the config holds; 0 when it is not this framework.
+        read: the batches that the config describes, the main one first.
+        dialect: how the framework's loader types unquoted scalars.
+        profiles: eras of keys or units, newest first.
+        merges: whether files handed together are merged into one run (``gpt-neox``), given their keys do not clash.
+    """
+
+    name: str
+    formula: str
+    sources: tuple[str, ...]
+    recognise: Callable[[Config], int]
+    read: Callable[[Config, Launch], Iterator[Batch]]
+    dialect: Dialect = "pyyaml"
+    profiles: tuple[str, ...] = ()
+    merges: bool = False

@@ -1,0 +1,55 @@
+"""nanotron: micro_batch_size x batch_accumulation_per_replica x dp.
+
+Upstream: huggingface/nanotron, src/nanotron/config/config.py (Config.global_batch_size, TokensArgs),
+src/nanotron/config/parallelism_config.py, src/nanotron/parallel/context.py (the world-size assertion).
+
+The replicas are written in the file: the world size only has to match ``dp x tp x pp x context_parallel_size``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from effbatch_lint.batch import Batch, Layout
+from effbatch_lint.frameworks.framework import Framework
+
+if TYPE_CHECKING:
+    from effbatch_lint.compose.config import Config
+    from effbatch_lint.launch import Launch
+
+
+def recognise(config: Config) -> int:
+    """The accumulation key is nanotron's alone; ``parallelism.dp`` beside it."""
+    if not config.has("tokens.batch_accumulation_per_replica", "tokens.micro_batch_size"):
+        return 0
+    return config.count(
+        "tokens.batch_accumulation_per_replica", "tokens.micro_batch_size", "tokens.sequence_length",
+        "parallelism.dp", "parallelism.tp", "parallelism.pp",
+    )  # fmt: skip
+
+
+def read(config: Config, launch: Launch) -> Iterator[Batch]:
+    """One batch; rows are whole sequences, so the tokens are exact."""
+    layout = Layout.of_replicas(
+        config.integer("parallelism.dp"),
+        tensor=config.integer("parallelism.tp"),
+        pipeline=config.integer("parallelism.pp"),
+        context=config.integer("parallelism.context_parallel_size", default=1),
+        world=launch.world_size,
+    )
+    yield Batch(
+        micro=config.integer("tokens.micro_batch_size"),
+        accumulation=config.integer("tokens.batch_accumulation_per_replica"),
+        layout=layout,
+        sequence_length=config.integer("tokens.sequence_length"),
+    )
+
+
+FRAMEWORK = Framework(
+    name="nanotron",
+    formula="micro_batch_size x batch_accumulation_per_replica x dp",
+    sources=("huggingface/nanotron src/nanotron/config/config.py",),
+    recognise=recognise,
+    read=read,
+)

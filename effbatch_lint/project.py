@@ -1,0 +1,125 @@
+"""Paths -> configs: which files are training configs, of which framework, and which belong to one run."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from effbatch_lint.companions import Companions
+from effbatch_lint.compose.config import Config
+from effbatch_lint.compose.merge import layered, override
+from effbatch_lint.documents.nodes import Mapping
+from effbatch_lint.frameworks import table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from effbatch_lint.documents.document import Document
+    from effbatch_lint.files import Files
+    from effbatch_lint.frameworks.framework import Framework
+
+
+class Candidate(NamedTuple):
+    """A document that a framework recognises."""
+
+    config: Config
+    framework: Framework
+    document: Document
+    companions: Companions
+    runner_up: Framework | None = None
+
+
+def candidates(
+    files: Files,
+    document: Document,
+    *,
+    overrides: Sequence[str] = (),
+    framework: Framework | None = None,
+    custom: Iterable[Framework] = (),
+    handed: Iterable[str] = (),
+) -> list[Candidate]:
+    """The configs in one file (several in a multi-document YAML), each with the framework that reads it.
+
+    Raises:
+        ValueError: an override that is no ``KEY=VALUE``.
+    """
+    known = [framework] if framework is not None else [*custom, *table.candidates(document.source.text)]
+    if not known:
+        return []
+    found = []
+    for root in document.mappings:
+        config, companions = _config(files, document, root, overrides, handed)
+        best = _best(known, config)
+        if best is None and framework is not None:
+            best = (framework, None)
+        if best is not None:
+            chosen, runner_up = best
+            dialect = "json" if document.kind == "json" else chosen.dialect
+            found.append(Candidate(config.with_dialect(dialect), chosen, document, companions, runner_up))
+    return found
+
+
+def _config(
+    files: Files, document: Document, root: Mapping, overrides: Sequence[str], handed: Iterable[str]
+) -> tuple[Config, Companions]:
+    read = [document.source.path]
+    companions = Companions(files, document.source.real, read, handed)
+    for word in overrides:
+        if not word.startswith(("env:", "arg:")):
+            root = override(root, word)
+    config = Config(
+        root, document.source.path, document.dialect, files=read, overrides=tuple(overrides), companion=companions
+    )
+    return config, companions
+
+
+def _best(known: list[Framework], config: Config) -> tuple[Framework, Framework | None] | None:
+    """The framework with most distinctive keys; the earlier one of the table on a tie. And the next best."""
+    scored = [(framework.recognise(config), framework) for framework in known]
+    scored = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])
+    if not scored:
+        return None
+    return scored[0][1], scored[1][1] if len(scored) > 1 else None
+
+
+def joined(found: list[Candidate]) -> list[Candidate]:
+    """Configs handed together that their framework merges into one run (``-d configs 125M.yml local_setup.yml``).
+
+    They are one run when no key stands in two of them: two whole recipes share nearly all their keys.
+    """
+    groups: dict[str, list[Candidate]] = {}
+    for candidate in found:
+        if candidate.framework.merges:
+            groups.setdefault(candidate.framework.name, []).append(candidate)
+    out = [candidate for candidate in found if not candidate.framework.merges]
+    for group in groups.values():
+        keys = [{key.replace("-", "_") for key in candidate.config.root.entries} for candidate in group]
+        if len(group) > 1 and sum(map(len, keys)) == len(set().union(*keys)):
+            out.append(_merged(group))
+        else:
+            out.extend(group)
+    return out
+
+
+def _merged(group: list[Candidate]) -> Candidate:
+    first = group[0]
+    root = layered([candidate.config.root for candidate in group])
+    paths = first.config.files
+    paths.extend(path for candidate in group[1:] for path in candidate.config.files)
+    config = first.config.over(root)
+    return first._replace(config=config)
+
+
+def root_of(path: str) -> str:
+    """The project that a path belongs to: the nearest folder above with settings or a git repository, else its own."""
+    folder = os.path.abspath(path)
+    if not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    start = folder
+    while True:
+        if any(os.path.exists(os.path.join(folder, mark)) for mark in ("effbatch.toml", ".git")):
+            return folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return start
+        folder = above

@@ -1,0 +1,58 @@
+"""A recipe: the files of one run, the framework that reads them, and the batch they describe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from effbatch_lint.batch import Batch
+    from effbatch_lint.compose.config import Config
+    from effbatch_lint.frameworks.framework import Framework
+    from effbatch_lint.launch import Launch
+    from effbatch_lint.targets.target import Target
+
+
+class Recipe(NamedTuple):
+    """One run as described by its files.
+
+    Attributes:
+        path: the file that a person would name.
+        config: the composed configuration; ``config.files`` are all the files that took part.
+        framework: whose arithmetic was used.
+        launch: how it is started; its world size may be unknown.
+        batches: what was read, the main optimizer's first.
+        targets: what the effective batch is declared to be, and where.
+        name: from the settings.
+    """
+
+    path: str
+    config: Config
+    framework: Framework
+    launch: Launch
+    batches: tuple[Batch, ...]
+    targets: tuple[Target, ...] = ()
+    name: str | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """The contract's form of a recipe (an element of ``recipes`` in ``explain --output-format json``)."""
+        launch = self.launch
+        return {
+            "path": self.path,
+            "files": list(dict.fromkeys(self.config.files)),
+            "name": self.name,
+            "framework": self.framework.name,
+            "profile": self.batches[0].profile if self.batches else None,
+            "overrides": list(self.config.overrides),
+            "launch": None
+            if launch.launcher is None
+            else {
+                "launcher": launch.launcher,
+                "program": launch.program,
+                "nodes": launch.nodes.value,
+                "devices_per_node": launch.devices_per_node.value,
+                "world_size": launch.world_size.value,
+                "overrides": dict(launch.overrides),
+                "environment": dict(launch.environment),
+            },
+            "batches": [batch.as_dict() for batch in self.batches],
+        }
