@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint.companions import Companions
 from effbatch_lint.compose.config import Config
 from effbatch_lint.compose.merge import layered, override
-from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from effbatch_lint.documents.document import Document
+    from effbatch_lint.documents.nodes import Mapping
     from effbatch_lint.files import Files
     from effbatch_lint.frameworks.framework import Framework
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from effbatch_lint.source import Span
-
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from effbatch_lint.source import Span
 
 Number: TypeAlias = "int | Fraction"
 How: TypeAlias = Literal["read", "default", "derived", "declared", "assumed", "unknown"]

@@ -6,7 +6,8 @@ the command line; asking for a number gives a :class:`~effbatch_lint.terms.Term`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping as AbstractMapping
+from collections.abc import Callable
+from collections.abc import Mapping as AbstractMapping
 
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence, entry_at
 from effbatch_lint.documents.scalars import Dialect, Value, resolve

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.documents.nodes import Mapping, Node
-from effbatch_lint.documents.scalars import Dialect
 from effbatch_lint.source import Source, Unreadable
+
+if TYPE_CHECKING:
+    from effbatch_lint.documents.scalars import Dialect
 
 SUFFIXES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 

@@ -7,10 +7,13 @@ are blanked out, character for character, so that every position stays true.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from effbatch_lint.documents import yaml
-from effbatch_lint.documents.nodes import Node
-from effbatch_lint.source import Source
+
+if TYPE_CHECKING:
+    from effbatch_lint.documents.nodes import Node
+    from effbatch_lint.source import Source
 
 # A string, or a comment; strings come first so that "http://x" is none.
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|#[^\n]*', re.DOTALL)

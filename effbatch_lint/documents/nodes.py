@@ -8,9 +8,10 @@ entries when they are first asked for: a rule that looks at two keys of a thousa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from effbatch_lint.source import Span
+if TYPE_CHECKING:
+    from effbatch_lint.source import Span
 
 
 class Scalar:

@@ -11,13 +11,15 @@ Sources: PyYAML lib/yaml/resolver.py; OmegaConf omegaconf/_utils.py (get_yaml_lo
 from __future__ import annotations
 
 import re
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from effbatch_lint.documents.nodes import Scalar
 from effbatch_lint.source import Span, Unreadable
 
+if TYPE_CHECKING:
+    from effbatch_lint.documents.nodes import Scalar
+
 Dialect: TypeAlias = Literal["pyyaml", "omegaconf", "yaml12", "json", "hydra"]
-Value: TypeAlias = None | bool | int | float | str
+Value: TypeAlias = bool | int | float | str | None
 
 # Python itself refuses to convert more than 4,300 digits; no batch has more than a dozen.
 MAX_DIGITS = 1_000
@@ -110,9 +112,9 @@ def _int_11(text: str) -> int | str:
     digits = digits.lstrip("+-")
     try:
         if digits.startswith("0b"):
-            return sign * int(digits[2:], 2)
+            return sign * int(digits, 0)
         if digits.startswith("0x"):
-            return sign * int(digits[2:], 16)
+            return sign * int(digits, 0)
         if ":" in digits:
             total = 0
             for part in digits.split(":"):

@@ -47,8 +47,7 @@ def _places(source: Source) -> dict[tuple[str, ...], _Place]:
     table: tuple[str, ...] = ()
     counts: dict[tuple[str, ...], int] = {}
     quotes = ""
-    for number, line in enumerate(source.text.split("\n"), 1):
-        line = line.rstrip("\r")
+    for number, line in enumerate(source.text.replace("\r\n", "\n").split("\n"), 1):
         if quotes:
             if quotes in line:
                 quotes = ""
