@@ -6,11 +6,18 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from effbatch_lint.engine import Report
     from effbatch_lint.recipe import Recipe
+    from effbatch_lint.settings import Settings
 
 __version__ = "0.1.0"
+__all__ = ["BatchMismatch", "check", "explain", "verify"]
+
+
+class BatchMismatch(ValueError):
+    """The effective batch of a running config is not the declared one."""
 
 
 def explain(
@@ -21,12 +28,59 @@ def explain(
 ) -> list[Recipe]:
     """The recipes that the files describe, each with its batches and where every number came from.
 
-    The paths of one call belong together: files that another one names are part of its recipe. ``overrides`` are
-    ``KEY=VALUE`` in the framework's spelling.
+    The paths of one call belong together: a file that another one names is part of its recipe. ``overrides`` are
+    ``KEY=VALUE`` in the framework's spelling, ``env:NAME=VALUE`` or ``arg:VALUE``.
     """
-    from effbatch_lint import engine  # noqa: PLC0415 - `import effbatch_lint` alone stays free
+    from effbatch_lint import engine, settings  # noqa: PLC0415 - `import effbatch_lint` alone stays free
 
-    found = engine.explain(
-        [os.fspath(path) for path in paths], world_size=world_size, overrides=overrides, framework=framework
-    )
-    return found[0]
+    names = tuple(os.fspath(path) for path in paths)
+    sizes = () if world_size is None else (world_size,)
+    options = engine.Options(names, sizes, tuple(overrides), framework=framework)
+    return engine.explain(options, settings.governing(names)).recipes
+
+
+def check(
+    paths: Iterable[str | os.PathLike[str]],
+    settings: Settings | Mapping[str, object] | str | os.PathLike[str] | None = None,
+    world_size: int | None = None,
+    overrides: Sequence[str] = (),
+    target: str | int | None = None,
+) -> Report:
+    """The findings of all rules on the files; ``report.as_dict()`` is the contract's JSON.
+
+    ``settings``: a settings file, a mapping with the same keys, or None for the nearest file above.
+    ``target``: 2048, "2048 sequences", "8.4M tokens".
+    """
+    from effbatch_lint import arguments, engine  # noqa: PLC0415 - `import effbatch_lint` alone stays free
+    from effbatch_lint import settings as loaded  # noqa: PLC0415 - as above
+
+    names = tuple(os.fspath(path) for path in paths)
+    sizes = () if world_size is None else (world_size,)
+    options = engine.Options(names, sizes, tuple(overrides), arguments.target(target))
+    if settings is None:
+        chosen = loaded.governing(names)
+    elif isinstance(settings, loaded.Settings):
+        chosen = settings
+    elif isinstance(settings, (str, os.PathLike)):
+        chosen = loaded.load(os.fspath(settings))
+    else:
+        chosen = loaded.from_python(settings, os.getcwd())
+    return engine.check(options, chosen)
+
+
+def verify(
+    config: object,
+    world_size: int | None = None,
+    target: str | int | None = None,
+    framework: str | None = None,
+) -> None:
+    """Check a config in a training script: any mapping, or an OmegaConf ``DictConfig``.
+
+    Raises:
+        BatchMismatch: the batch cannot be known, the framework would refuse, or it is not the target.
+    """
+    from effbatch_lint import verification  # noqa: PLC0415 - `import effbatch_lint` alone stays free
+
+    problem = verification.problem(config, world_size, target, framework)
+    if problem is not None:
+        raise BatchMismatch(problem)

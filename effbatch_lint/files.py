@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from effbatch_lint.documents.document import Document, kind_of, parse
-from effbatch_lint.source import Source, Span, Unreadable, decode, display, read_bytes
+from effbatch_lint.source import MAX_PARSED, Source, Span, Unreadable, decode, display, read_bytes
 
 
 class Files:
@@ -17,6 +17,7 @@ class Files:
         self.base = os.getcwd() if base is None else base
         self._bytes: dict[str, bytes] = {}
         self._documents: dict[str, Document | Unreadable] = {}
+        self._lines: dict[str, list[str]] = {}
 
     @property
     def read(self) -> int:
@@ -27,7 +28,7 @@ class Files:
         """The path as a person sees it."""
         return display(path, self.base)
 
-    def bytes(self, path: str) -> bytes:
+    def content(self, path: str) -> bytes:
         """The raw bytes of a file.
 
         Raises:
@@ -37,6 +38,44 @@ class Files:
         if key not in self._bytes:
             self._bytes[key] = read_bytes(key, self.roots, shown=self.shown(path))
         return self._bytes[key]
+
+    def quietly(self, path: str) -> bytes | None:
+        """The raw bytes of a file found in a folder; None when it is too large to be a config, or cannot be opened.
+
+        Raises:
+            Unreadable: a link that leaves the project.
+        """
+        try:
+            return self.content(path)
+        except Unreadable as error:
+            if "outside the project" in error.reason:
+                raise
+            return None
+
+    def refuse_hostile(self, path: str) -> None:
+        """Refuse a file that is no training config when it breaks a limit; its syntax is nobody's business here.
+
+        Raises:
+            Unreadable: bytes that are no text, nesting or aliases over the limit.
+        """
+        try:
+            if kind_of(path) is not None:
+                self.document(path)
+        except Unreadable as error:
+            if error.limit:
+                raise
+
+    def line(self, shown: str, number: int) -> str:
+        """A line of a file that was read, for a snippet; empty when the file is none of ours."""
+        if shown not in self._lines:
+            found = next(
+                (d for d in self._documents.values() if isinstance(d, Document) and d.source.path == shown), None
+            )
+            key = os.path.join(self.base, shown)
+            text = found.source.text if found else self._bytes.get(key, b"").decode("utf-8", "replace")
+            self._lines[shown] = text.split("\n")
+        lines = self._lines[shown]
+        return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
 
     def document(self, path: str) -> Document:
         """The parsed file.
@@ -59,7 +98,10 @@ class Files:
     def _parse(self, key: str) -> Document:
         shown = self.shown(key)
         kind = kind_of(key)
-        data = self.bytes(key)
+        data = self.content(key)
         if kind is None:
             raise Unreadable(Span(shown, 1, 1, 1, 1), "not a YAML, JSON or TOML file (by its ending)")
+        if len(data) > MAX_PARSED:
+            reason = f"the file is {len(data):,} bytes large, over the limit of {MAX_PARSED:,} bytes for a config"
+            raise Unreadable(Span(shown, 1, 1, 1, 1), reason)
         return parse(Source(shown, key, decode(data, shown)), kind)

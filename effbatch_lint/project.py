@@ -82,32 +82,52 @@ def _best(known: list[Framework], config: Config) -> tuple[Framework, Framework 
     return scored[0][1], scored[1][1] if len(scored) > 1 else None
 
 
-def joined(found: list[Candidate]) -> list[Candidate]:
-    """Configs handed together that their framework merges into one run (``-d configs 125M.yml local_setup.yml``).
+def joined(found: list[Candidate], named: Iterable[str]) -> list[Candidate]:
+    """Configs named together that their framework merges into one run (``-d configs 125M.yml local_setup.yml``).
 
     They are one run when no key stands in two of them: two whole recipes share nearly all their keys.
     """
+    together = {os.path.abspath(path) for path in named}
     groups: dict[str, list[Candidate]] = {}
+    out = []
     for candidate in found:
-        if candidate.framework.merges:
+        if candidate.framework.merges and candidate.document.source.real in together:
             groups.setdefault(candidate.framework.name, []).append(candidate)
-    out = [candidate for candidate in found if not candidate.framework.merges]
+        else:
+            out.append(candidate)
     for group in groups.values():
         keys = [{key.replace("-", "_") for key in candidate.config.root.entries} for candidate in group]
         if len(group) > 1 and sum(map(len, keys)) == len(set().union(*keys)):
-            out.append(_merged(group))
+            out.append(_layered(group))
         else:
             out.extend(group)
     return out
 
 
-def _merged(group: list[Candidate]) -> Candidate:
+def one_run(found: list[Candidate]) -> tuple[Candidate | None, Config | None]:
+    """Configs that the settings say are one run: the trainer's own, laid over each other, and the launcher's file.
+
+    An engine's file (DeepSpeed JSON) beside a trainer that names none is read as the one it names.
+    """
+    trainers = [candidate for candidate in found if candidate.framework.role == "trainer"]
+    launcher = next((candidate for candidate in found if candidate.framework.role == "launcher"), None)
+    engine = next((candidate for candidate in found if candidate.framework.role == "engine"), None)
+    if not trainers:
+        return (engine or launcher), (launcher.config if launcher is not None and engine is not None else None)
+    main = _layered(trainers) if len(trainers) > 1 else trainers[0]
+    if engine is not None and not main.config.has("deepspeed"):
+        root = override(main.config.root, f"deepspeed={engine.document.source.real}")
+        main = main._replace(config=main.config.over(root))
+    return main, launcher.config if launcher is not None else None
+
+
+def _layered(group: list[Candidate]) -> Candidate:
+    """The first config with the others on top of it; all their files are its files."""
     first = group[0]
     root = layered([candidate.config.root for candidate in group])
     paths = first.config.files
     paths.extend(path for candidate in group[1:] for path in candidate.config.files)
-    config = first.config.over(root)
-    return first._replace(config=config)
+    return first._replace(config=first.config.over(root))
 
 
 def root_of(path: str) -> str:

@@ -10,9 +10,10 @@ import os
 import stat
 from typing import NamedTuple
 
-# The largest public training config seen is under 200 kB; tokenizer and dataset JSON files are far larger and are
-# never training configs.
-MAX_BYTES = 2_000_000
+# A file over MAX_BYTES is not even opened to see whether it is a config. The largest public training config seen is
+# under 200 kB; one over MAX_PARSED that holds a framework's keys is refused rather than parsed for seconds.
+MAX_BYTES = 16_000_000
+MAX_PARSED = 2_000_000
 
 
 class Span(NamedTuple):
@@ -33,12 +34,17 @@ class Span(NamedTuple):
 class Unreadable(Exception):
     """A file that cannot be read or parsed: the rule EB901 (or EB902), its place and the reason."""
 
-    def __init__(self, span: Span, reason: str, code: str = "EB901", help: str | None = None) -> None:  # noqa: A002 - the name findings use
+    def __init__(self, span: Span, reason: str, code: str = "EB901", help: str | None = None) -> None:
         super().__init__(f"{span.where}: {reason}")
         self.span = span
         self.reason = reason
         self.code = code
         self.help = help
+
+    @property
+    def limit(self) -> bool:
+        """Whether the file broke a limit or is no text at all, rather than the syntax of its format."""
+        return not self.reason.startswith("not valid ")
 
 
 class Source(NamedTuple):
@@ -120,7 +126,7 @@ def decode(data: bytes, shown: str) -> str:
         column = len(data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", "replace")) + 1
         raise Unreadable(
             Span(shown, line, column, line, column + 1),
-            f"byte 0x{data[error.start]:02x} is not valid {encoding.removesuffix('-sig').upper()}",
+            f"byte 0x{data[error.start]:02x}: the text is not {encoding.removesuffix('-sig').upper()}",
         ) from None
     nul = text.find("\0")
     if nul >= 0:

@@ -38,11 +38,6 @@ def parse(source: Source, text: str | None = None) -> list[Node]:
     return [_convert(root, source.path, text) for root in roots]
 
 
-def is_limit(error: Unreadable) -> bool:
-    """Whether a file was refused for a limit (hostile or broken beyond its syntax), not for a syntax error."""
-    return "limit" in error.reason or "nesting" in error.reason or "alias" in error.reason
-
-
 def _refusal(source: Source, error: yaml.YAMLError) -> Unreadable:
     mark = getattr(error, "problem_mark", None)
     reason = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Batch
@@ -23,6 +23,8 @@ class Framework(NamedTuple):
         read: the batches that the config describes, the main one first.
         dialect: how the framework's loader types unquoted scalars.
         profiles: eras of keys or units, newest first.
+        role: ``trainer`` reads a whole run; ``launcher`` (accelerate) and ``engine`` (DeepSpeed) files are also part of
+            another trainer's run.
         merges: whether files handed together are merged into one run (``gpt-neox``), given their keys do not clash.
     """
 
@@ -33,4 +35,5 @@ class Framework(NamedTuple):
     read: Callable[[Config, Launch], Iterator[Batch]]
     dialect: Dialect = "pyyaml"
     profiles: tuple[str, ...] = ()
+    role: Literal["trainer", "launcher", "engine"] = "trainer"
     merges: bool = False

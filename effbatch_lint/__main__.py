@@ -1,0 +1,5 @@
+"""``python -m effbatch_lint``."""
+
+from effbatch_lint.cli import run
+
+run()

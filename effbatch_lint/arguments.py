@@ -1,0 +1,159 @@
+"""The command line's words -> options and settings."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from effbatch_lint import __version__
+from effbatch_lint import settings as settings_module
+from effbatch_lint.engine import Options
+from effbatch_lint.settings import Settings, UsageError
+
+if TYPE_CHECKING:
+    from effbatch_lint.targets.target import Target
+
+EPILOG = """\
+exit status of check: 0 no findings, 1 findings, 2 usage or input error, 3 no recipe with --require-recipes
+a place for numbers in a config:  # effbatch: target=2048 world-size=64 tokens=8M
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = argparse.ArgumentParser(
+        prog="effbatch-lint",
+        description="The effective batch of training configs, computed with each framework's own arithmetic.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"effbatch-lint {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    check = commands.add_parser("check", help="report what is wrong with the batch of each recipe")
+    _recipes(check, ("text", "concise", "json"))
+    check.add_argument(
+        "--target", metavar="N[ UNIT]", help='what the batch must be: 2048, "2048 sequences", "8.4M tokens"'
+    )
+    check.add_argument(
+        "--fail-on", choices=("error", "warning", "info"), help="least severity for exit status 1 (default: error)"
+    )
+    check.add_argument("--require-recipes", action="store_true", help="exit status 3 when no training config is found")
+    check.add_argument("-q", "--quiet", action="store_true", help="findings only, no closing line")
+    check.add_argument("-v", "--verbose", action="store_true", help="also what was read as what, and notes")
+    explain = commands.add_parser("explain", help="show the numbers, and which line each came from")
+    _recipes(explain, ("text", "json"))
+    _calc(commands.add_parser("calc", help="the effective batch from bare numbers"))
+    rule = commands.add_parser("rule", help="a rule's page, or the list of rules")
+    rule.add_argument("code", nargs="?", metavar="CODE")
+    frameworks = commands.add_parser("frameworks", help="what is recognised, by which keys, with which formula")
+    frameworks.add_argument("name", nargs="?", metavar="NAME")
+    for command in (rule, frameworks):
+        _colour(command)
+    return top
+
+
+def _recipes(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
+    command.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: the project)")
+    command.add_argument("--world-size", metavar="N[,N...]", help="accelerators in the job")
+    command.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="an environment variable that the config reads"
+    )
+    command.add_argument(
+        "--override",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a value in the framework's spelling; repeatable",
+    )
+    command.add_argument("--framework", metavar="NAME", help="read as this framework (default: recognised by keys)")
+    command.add_argument("--config", metavar="FILE", help="settings (default: effbatch.toml or pyproject.toml above)")
+    command.add_argument("--output-format", choices=formats, default="text")
+    command.add_argument("--output-file", metavar="FILE")
+    _colour(command)
+
+
+def _colour(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+
+
+def _calc(command: argparse.ArgumentParser) -> None:
+    count = _count
+    command.add_argument(
+        "--micro-batch", type=count, required=True, metavar="N", help="items per replica and forward pass"
+    )
+    command.add_argument(
+        "--accumulation", type=count, metavar="N", help="forward passes per optimizer step (default: 1)"
+    )
+    command.add_argument("--replicas", type=count, metavar="N", help="data-parallel replicas")
+    command.add_argument("--world-size", type=count, metavar="N", help="accelerators, instead of --replicas")
+    for axis in ("tensor", "pipeline", "context"):
+        command.add_argument(f"--{axis}-parallel", type=count, metavar="N", help=f"{axis}-parallel degree (default: 1)")
+    command.add_argument("--sequence-length", type=count, metavar="N", help="tokens per sequence")
+    _colour(command)
+
+
+def _count(text: str) -> int:
+    digits = text.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or len(digits) > 18 or int(digits) == 0:  # noqa: PLR2004 - within 64 bits
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above zero")
+    return int(digits)
+
+
+def options(given: argparse.Namespace) -> Options:
+    """What the call asks for.
+
+    Raises:
+        UsageError: a number, target or override that is none.
+    """
+    for word in (*given.override, *given.set):
+        if "=" not in word or word.startswith("="):
+            raise UsageError(f"{word!r} is no KEY=VALUE")
+    return Options(
+        paths=tuple(given.paths),
+        world_sizes=world_sizes(given.world_size),
+        overrides=(*given.override, *(f"env:{word}" for word in given.set)),
+        target=target(getattr(given, "target", None)),
+        framework=given.framework,
+    )
+
+
+def world_sizes(text: str | None) -> tuple[int, ...]:
+    """``64`` or ``8,64``.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if text is None:
+        return ()
+    try:
+        return tuple(_count(part.strip()) for part in text.split(","))
+    except argparse.ArgumentTypeError as error:
+        raise UsageError(f"--world-size: {error}") from None
+
+
+def target(text: str | int | None) -> Target | None:
+    """``2048``, ``2048 sequences``, ``8.4M tokens``.
+
+    Raises:
+        UsageError: anything else.
+    """
+    if text is None:
+        return None
+    from effbatch_lint.targets.quantity import parse_quantity  # noqa: PLC0415 - most calls declare no target
+    from effbatch_lint.targets.target import Target  # noqa: PLC0415 - as above
+    from effbatch_lint.terms import Origin  # noqa: PLC0415 - as above
+
+    quantity = parse_quantity(str(text))
+    if quantity is None:
+        raise UsageError(f"--target {text}: no number with a unit, such as 2048, '2048 sequences', '8.4M tokens'")
+    return Target(quantity, Origin(None, None, f"--target {text}"), "argument")
+
+
+def settings(given: argparse.Namespace) -> Settings:
+    """The settings that govern the call: ``--config``, else the nearest above the working directory or the paths."""
+    if given.config is not None:
+        if not os.path.isfile(given.config):
+            raise UsageError(f"--config {given.config}: no such file")
+        return settings_module.load(given.config)
+    return settings_module.governing(given.paths)

@@ -1,0 +1,62 @@
+"""Folders -> files: everything below that git does not ignore and the settings do not exclude."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from fnmatch import fnmatchcase
+
+from effbatch_lint.documents.document import kind_of
+
+# Never a team's own configs, and often tens of thousands of files; only looked at where git does not decide.
+SKIPPED = frozenset((".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "site-packages", ".tox", ".nox"))
+
+
+def files_below(folder: str) -> list[str]:
+    """The readable files below a folder, in order: as git lists them in a repository, else by walking."""
+    listed = _git(folder)
+    if listed is None:
+        listed = _walk(folder)
+    return sorted(path for path in listed if kind_of(path) is not None)
+
+
+def excluded(path: str, folder: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a path matches one of the settings' globs, which are relative to the settings' folder.
+
+    A pattern names a file (``old/*.yaml``), or a folder with all below it (``third_party``, ``third_party/**``).
+    """
+    relative = os.path.relpath(os.path.abspath(path), folder).replace(os.sep, "/")
+    return any(matches(relative, pattern) for pattern in patterns)
+
+
+def matches(relative: str, pattern: str) -> bool:
+    """Whether a relative path matches one glob; ``*`` crosses folders, as in git's and ruff's settings."""
+    pattern = pattern.strip("/")
+    folder = pattern.removesuffix("/**")
+    return (
+        fnmatchcase(relative, pattern) or fnmatchcase(relative, f"{folder}/*") or fnmatchcase(relative, f"*/{pattern}")
+    )
+
+
+def _git(folder: str) -> list[str] | None:
+    try:
+        done = subprocess.run(
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],  # noqa: S607 - git is the user's own
+            cwd=folder,
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return None
+    if done.returncode != 0:
+        return None
+    names = dict.fromkeys(done.stdout.decode("utf-8", "surrogateescape").split("\0"))
+    return [os.path.join(folder, name) for name in names if name and os.path.isfile(os.path.join(folder, name))]
+
+
+def _walk(folder: str) -> list[str]:
+    found: list[str] = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in SKIPPED and not name.startswith("."))
+        found.extend(os.path.join(parent, name) for name in names)
+    return found

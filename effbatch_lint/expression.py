@@ -1,0 +1,123 @@
+"""Arithmetic over key paths, as the settings of a custom trainer write it: ``cluster.nodes * cluster.gpus``.
+
+Only numbers, key paths, ``+ - * / // %``, parentheses and ``min max ceil int`` are understood; the text is parsed, never
+evaluated as Python. A key path with characters that are no Python name is quoted: ``"'train.batch-size' * 2"``.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from effbatch_lint import terms
+from effbatch_lint.terms import Term, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_LENGTH = 500
+
+
+class Malformed(ValueError):
+    """An expression that is no arithmetic over key paths."""
+
+
+def parse(text: str) -> ast.expr:
+    """The expression's tree.
+
+    Raises:
+        Malformed: anything but the arithmetic described above.
+    """
+    if len(text) > MAX_LENGTH:
+        raise Malformed(f"longer than {MAX_LENGTH} characters")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise Malformed(f"{text!r} is no arithmetic over key paths") from None
+    _check(tree, text)
+    return tree
+
+
+def keys(tree: ast.expr) -> list[str]:
+    """The key paths that the expression reads, in order."""
+    if isinstance(tree, ast.Constant):
+        return [tree.value] if isinstance(tree.value, str) else []
+    path = _path(tree)
+    if path is not None:
+        return [path]
+    parts = (
+        tree.args if isinstance(tree, ast.Call) else [n for n in ast.iter_child_nodes(tree) if isinstance(n, ast.expr)]
+    )
+    return [key for part in parts for key in keys(part)]
+
+
+def evaluate(tree: ast.expr, read: Callable[[str], Term]) -> Term:
+    """The value, each key path read by ``read``; unknown as soon as one of them is."""
+    if isinstance(tree, ast.Constant):
+        return read(tree.value) if isinstance(tree.value, str) else Term(tree.value, "assumed")  # type: ignore[arg-type] # _check lets ints and strings through
+    path = _path(tree)
+    if path is not None:
+        return read(path)
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
+        return _call(tree.func.id, [evaluate(argument, read) for argument in tree.args])
+    assert isinstance(tree, ast.BinOp)
+    left, right = evaluate(tree.left, read), evaluate(tree.right, read)
+    match tree.op:
+        case ast.Mult():
+            return terms.product(left, right)
+        case ast.Add():
+            return terms.total(left, right)
+        case ast.Sub():
+            return terms.computed(
+                lambda a, b: a - b, f"{terms.shown(left.value)} - {terms.shown(right.value)}", left, right
+            )
+        case ast.FloorDiv():
+            return terms.floor(left, right)
+        case ast.Mod():
+            if right.value == 0:
+                return unknown("division by zero", *right.origins)
+            return terms.computed(
+                lambda a, b: a % b, f"{terms.shown(left.value)} % {terms.shown(right.value)}", left, right
+            )
+        case _:
+            return terms.exact(left, right)
+
+
+def _call(name: str, arguments: list[Term]) -> Term:
+    if name == "int":
+        return arguments[0]
+    if name == "ceil":
+        return terms.ceil(*arguments) if len(arguments) == 2 else arguments[0]  # noqa: PLR2004 - ceil(a, b) is a / b rounded up
+    rule = min if name == "min" else max
+    return terms.computed(rule, f"{name}({', '.join(terms.shown(a.value) for a in arguments)})", *arguments)
+
+
+def _path(tree: ast.expr) -> str | None:
+    """``a.b.c`` for a chain of attributes, else None."""
+    parts = []
+    while isinstance(tree, ast.Attribute):
+        parts.append(tree.attr)
+        tree = tree.value
+    if not isinstance(tree, ast.Name):
+        return None
+    return ".".join([tree.id, *reversed(parts)])
+
+
+def _check(tree: ast.expr, text: str) -> None:
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, (int, str)) and not isinstance(tree.value, bool):
+        return
+    if _path(tree) is not None:
+        return
+    if isinstance(tree, ast.BinOp) and isinstance(
+        tree.op, (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod)
+    ):
+        _check(tree.left, text)
+        _check(tree.right, text)
+        return
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in ("min", "max", "int", "ceil"):
+        if not tree.args or tree.keywords:
+            raise Malformed(f"{tree.func.id}() needs arguments in {text!r}")
+        for argument in tree.args:
+            _check(argument, text)
+        return
+    raise Malformed(f"{text!r} is no arithmetic over key paths")

@@ -1,0 +1,72 @@
+"""Configs -> recipes: the world size that holds for each, its launch, its batches and its targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from effbatch_lint.launch import Launch
+from effbatch_lint.recipe import Recipe
+from effbatch_lint.targets.declared import declared
+from effbatch_lint.terms import Origin, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from effbatch_lint.compose.config import Config
+    from effbatch_lint.project import Candidate
+    from effbatch_lint.settings import RecipeSettings, Settings
+    from effbatch_lint.targets.target import Target
+
+
+def from_candidate(
+    candidate: Candidate,
+    settings: Settings,
+    *,
+    described: RecipeSettings | None = None,
+    world_sizes: Sequence[int] = (),
+    target: Target | None = None,
+    accelerate: Config | None = None,
+) -> list[Recipe]:
+    """One recipe for each world size that is given for the config; one with an unknown world size when none is.
+
+    The nearest statement holds: the call's own (``--world-size``), the settings' entry for the recipe, the config's
+    pragma or ``effbatch:`` node, the settings for the whole project.
+
+    Raises:
+        Unreadable: a file that the config names cannot be read.
+    """
+    config, framework = candidate.config, candidate.framework
+    in_file = declared(config, candidate.document)
+    given = [
+        Term(size, "declared", (Origin(None, None, f"--world-size {size}"),), key="--world-size")
+        for size in world_sizes
+    ]
+    listed = described.world_sizes if described is not None else ()
+    chosen = (
+        given
+        or _from_settings(listed)
+        or list(in_file.world_sizes)
+        or _from_settings(settings.world_sizes)
+        or [Launch.nothing().world_size]
+    )
+    targets = (
+        *((target,) if target is not None else ()),
+        *in_file.targets,
+        *((described.targets or settings.targets) if described is not None else settings.targets),
+    )
+    recipes = []
+    for world_size in chosen:
+        launch = Launch(world_size, accelerate=accelerate)
+        batches = tuple(framework.read(config, launch))
+        name = described.name if described is not None else None
+        if len(chosen) > 1:
+            name = f"{name or config.path} @ {world_size.value}"
+        recipes.append(Recipe(config.path, config, framework, launch, batches, targets, name))
+    return recipes
+
+
+def _from_settings(sizes: Sequence[int]) -> list[Term]:
+    return [
+        Term(size, "declared", (Origin(None, "world-size", "world-size in the settings"),), key="world-size")
+        for size in sizes
+    ]

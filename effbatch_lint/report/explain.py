@@ -1,0 +1,199 @@
+"""The equation of a recipe, factor by factor, each with the place that decided it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from effbatch_lint.diagnosis import factor_between
+from effbatch_lint.report.style import PLAIN, Style, printable, width
+from effbatch_lint.targets.verdict import judge
+from effbatch_lint.terms import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from effbatch_lint.batch import Batch
+    from effbatch_lint.launch import Launch
+    from effbatch_lint.recipe import Recipe
+    from effbatch_lint.targets.target import Target
+    from effbatch_lint.terms import Origin, Term
+
+SEES_CODE = {
+    "mismatch": "EB101",
+    "model-parallel": "EB102",
+    "tokens": "EB103",
+    "unverifiable": "EB104",
+    "unit": "EB105",
+}
+
+
+class Row(NamedTuple):
+    """``sign name value detail place``; a row without a name continues the one above."""
+
+    sign: str
+    name: str
+    value: str
+    detail: str = ""
+    place: str = ""
+
+
+def recipe(found: Recipe, style: Style = PLAIN) -> str:
+    """The view of one recipe: a heading, and each of its batches."""
+    launch = found.launch
+    starter = f", started by {launch.launcher}" if launch.launcher else ""
+    profile = found.batches[0].profile if found.batches else None
+    heading = f"{found.framework.name}{' ' + profile if profile else ''}{starter}"
+    title = f"{style.bold}{printable(found.name or found.path)}{style.reset}  ({printable(heading)})"
+    parts = [title, ""]
+    for batch in found.batches:
+        targets = found.targets if batch is found.batches[0] else ()
+        if len(found.batches) > 1:
+            parts += [f"  {style.bold}{printable(batch.name)}{style.reset}", ""]
+        parts += [view(batch, launch, targets, style), ""]
+    return "\n".join(parts)
+
+
+def view(batch: Batch, launch: Launch, targets: Iterable[Target] = (), style: Style = PLAIN) -> str:
+    """The equation of one batch."""
+    rows = [*_equation(batch, launch), *_schedule(batch), *_declared(batch, targets)]
+    values = max(width(row.name) + 2 + width(row.value) for row in rows if row.name)
+    details = min(40, max((width(row.detail) for row in rows if row.place), default=0))
+    lines = []
+    for row in rows:
+        if not row.sign and not row.name and not row.value and not row.detail:
+            lines.append("")
+            continue
+        space = " " * (values - width(row.name) - width(row.value))
+        left = f"{row.sign or ' '} {row.name}{space}{row.value}"
+        detail = f"{row.detail}{' ' * max(0, details - width(row.detail))}   {row.place}" if row.place else row.detail
+        text = printable(f"{left}   {detail}".rstrip())
+        lines.append(f"{style.bold}{text}{style.reset}" if row.sign == "=" else text)
+    lines += [f"  {style.yellow}{p.code}{style.reset} {printable(p.message)}" for p in batch.all_problems]
+    return "\n".join(lines)
+
+
+def _equation(batch: Batch, launch: Launch) -> Iterator[Row]:
+    effective = batch.effective
+    yield from _factor("", "micro batch", batch.micro)
+    yield from _factor("x", "accumulation", batch.accumulation)
+    if not effective.known and batch.per_replica.known:
+        yield Row("=", "per replica", shown(batch.per_replica.value), f"{batch.unit} per optimizer step")
+    yield from _replicas(batch, launch)
+    if effective.known:
+        yield Row("=", "effective batch", shown(effective.value), f"{batch.unit} per optimizer step{_fixed(batch)}")
+    elif batch.refused is not None:
+        yield Row("=", "effective batch", "?", f"none: the framework refuses to start ({batch.refused})")
+    elif not batch.per_replica.known:
+        yield Row("=", "effective batch", "?", effective.reason or "")
+    length, tokens = batch.sequence_length, batch.tokens_per_step
+    if length is not None:
+        if batch.sequences_per_item != 1:
+            yield Row(
+                "x",
+                "sequences per item",
+                shown(batch.sequences_per_item),
+                f"a {batch.unit.removesuffix('s')} holds {batch.sequences_per_item} sequences",
+            )
+        yield from _factor("x", "sequence length", length)
+    if tokens is not None and tokens.known and batch.unit != "tokens":
+        bound = "at most: rows are padded, or shorter" if batch.tokens_bound == "at most" else ""
+        yield Row("=", "tokens per step", shown(tokens.value), bound)
+
+
+def _fixed(batch: Batch) -> str:
+    fixed = batch.global_batch
+    if fixed is None or fixed.how not in ("read", "default"):
+        return ""
+    places = _places(fixed.origins)
+    return f", fixed by {fixed.key}{' (default)' if fixed.how == 'default' else ''}{': ' + places if places else ''}"
+
+
+def _factor(sign: str, name: str, term: Term) -> Iterator[Row]:
+    detail = term.key or ""
+    if term.how == "default":
+        detail = f"{detail} (default)" if detail else ""
+    elif term.how == "derived":
+        detail = term.formula or ""
+    elif not term.known:
+        detail = term.reason or ""
+    yield Row(sign, name, shown(term.value), detail, _places(term.origins) if term.how != "derived" else "")
+
+
+def _replicas(batch: Batch, launch: Launch) -> Iterator[Row]:
+    layout = batch.layout
+    replicas = layout.replicas
+    if replicas.how in ("read", "default"):
+        yield from _factor("x", "replicas", replicas)
+    else:
+        detail = replicas.formula or ""
+        if not layout.world.known:
+            detail = detail.replace("? devices", "devices") or "devices"
+            detail += f"; {layout.world.reason or 'nothing here states the number of devices'}"
+        elif not replicas.known and replicas.reason:
+            detail = replicas.reason
+        yield Row("x", "replicas", shown(replicas.value), detail)
+        if not layout.world.known and batch.refused is None:
+            yield Row("", "", "", "give --world-size N, or write  # effbatch: world-size=N")
+        elif layout.world.known:
+            yield from _world(layout.world, launch)
+    for term in (layout.tensor, layout.pipeline, layout.context):
+        if term.value != 1 and term.origins:
+            name = f"{term.key} {shown(term.value)}" if term.known else f"{term.key}: {term.reason}"
+            yield Row("", "", "", f"  {name}", _places(term.origins))
+
+
+def _world(world: Term, launch: Launch) -> Iterator[Row]:
+    if launch.nodes.known and launch.devices_per_node.known:
+        detail = f"  {shown(launch.nodes.value)} nodes x {shown(launch.devices_per_node.value)}"
+    else:
+        detail = f"  {shown(world.value)} devices"
+    places = _places(world.origins)
+    if places:
+        yield Row("", "", "", detail, places)
+
+
+def _schedule(batch: Batch) -> Iterator[Row]:
+    for stage in batch.schedule:
+        value = shown(stage.effective_batch.value)
+        yield Row("", f"from {stage.start:,} {stage.unit}", value, f"{batch.unit} per optimizer step")
+
+
+def _declared(batch: Batch, targets: Iterable[Target]) -> Iterator[Row]:
+    first = True
+    for target in targets:
+        if first:
+            yield Row("", "", "")
+        first = False
+        verdict = judge(batch, target)
+        words = "as computed" if verdict.kind == "meets" else f"see {SEES_CODE.get(verdict.kind, 'above')}"
+        value = verdict.computed.value
+        if verdict.kind in ("mismatch", "model-parallel", "tokens") and value is not None:
+            between = factor_between(target.quantity.value, value)
+            if between is not None:
+                words = f"{between[0]:,} x too {'large' if between[1] else 'small'}: {words}"
+        yield Row(
+            "", "declared", target.quantity.text, f"{target.quantity.unit or verdict.unit}, {words}", target.place
+        )
+
+
+def _places(origins: tuple[Origin, ...]) -> str:
+    """``a.yaml:4, :5``: a path that repeats is left out; what was overridden follows."""
+    out: list[str] = []
+    path = None
+    for origin in origins:
+        if origin.span is None:
+            out.append(origin.note or "")
+            continue
+        out.append(f":{origin.span.line}" if origin.span.path == path else origin.span.where)
+        path = origin.span.path
+        if origin.previous:
+            before = ", ".join(p.span.where for p in origin.previous if p.span is not None)
+            out[-1] += f", overrides {before}" if before else ""
+        if origin.note:
+            out[-1] += f" ({origin.note})"
+    for origin in origins:
+        if origin.span is None and origin.previous:
+            before = ", ".join(p.span.where for p in origin.previous if p.span is not None)
+            if before:
+                out.append(f"overrides {before}")
+    return ", ".join(dict.fromkeys(part for part in out if part))

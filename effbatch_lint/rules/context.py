@@ -1,0 +1,88 @@
+"""What a rule sees beside the batch, and how it makes a finding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from effbatch_lint.findings import Finding, Label
+from effbatch_lint.rules.table import BY_CODE
+from effbatch_lint.source import Span
+from effbatch_lint.terms import Term, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from effbatch_lint.batch import Batch
+    from effbatch_lint.recipe import Recipe
+    from effbatch_lint.targets.target import Target
+
+
+class Context(NamedTuple):
+    """The recipe that the batch belongs to, and the files that it names and the project does not hold."""
+
+    recipe: Recipe
+    missing: tuple[tuple[str, str], ...] = ()
+
+    def finding(
+        self,
+        code: str,
+        message: str,
+        primary: Label | None,
+        *,
+        related: Iterable[Label] = (),
+        notes: Iterable[str] = (),
+        help: str | None = None,
+    ) -> Finding:
+        """A finding of this recipe; without a place in a file it points at the file's first line."""
+        rule = BY_CODE[code]
+        recipe = self.recipe
+        return Finding(
+            code,
+            rule.name,
+            rule.severity,
+            message,
+            primary or Label(Span(recipe.path, 1, 1, 1, 1), ""),
+            tuple(related),
+            tuple(notes),
+            help,
+            recipe=recipe.name or recipe.path,
+        )
+
+
+def labels(term: Term, text: str) -> list[Label]:
+    """A label at each place in a file that decided the term."""
+    return [Label(span, text) for span in term.spans]
+
+
+def factors(batch: Batch) -> list[Label]:
+    """The places of the numbers that the batch is made of."""
+    layout = batch.layout
+    out = labels(batch.micro, f"micro batch {shown(batch.micro.value)}") if batch.micro.how == "read" else []
+    if batch.accumulation.how == "read":
+        out += labels(batch.accumulation, f"accumulation {shown(batch.accumulation.value)}")
+    world = (
+        f": {shown(layout.world.value)} devices are {shown(layout.replicas.value)} replicas"
+        if layout.replicas.known
+        else ""
+    )
+    for name, term in (("tensor", layout.tensor), ("pipeline", layout.pipeline), ("context", layout.context)):
+        if term.known and term.value != 1:
+            out += labels(term, f"{shown(term.value)} devices hold one replica together ({name} parallel){world}")
+    return list(dict.fromkeys(out))
+
+
+def equation(batch: Batch, framework: str) -> str:
+    """``computed: 4 x 8 x (64 / 4) = 512 sequences (axolotl)``."""
+    layout = batch.layout
+    model = layout.model_parallel
+    replicas = shown(layout.replicas.value)
+    if model.known and model.value != 1 and layout.world.known:
+        replicas = f"({shown(layout.world.value)} / {shown(model.value)})"
+    product = f"{shown(batch.micro.value)} x {shown(batch.accumulation.value)} x {replicas}"
+    return f"computed: {product} = {shown(batch.effective.value)} {batch.unit} ({framework})"
+
+
+def declared_label(target: Target) -> Label | None:
+    """The place of a declaration, when it stands in a file."""
+    span = target.origin.span
+    return None if span is None else Label(span, f"declared: {target.words} per optimizer step")

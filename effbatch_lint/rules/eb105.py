@@ -1,0 +1,49 @@
+"""Target and batch are counted in different units.
+
+What it checks
+    The declared number is not the effective batch in the unit it names, and is exactly that batch in another one:
+    prompts instead of completions, tokens instead of sequences.
+
+Why it matters
+    In reinforcement learning a step of 64 prompts with 8 completions each is 512 completions; frameworks differ in
+    which of the two their batch key counts, and some changed it between releases.
+
+Example:
+    # effbatch: target=64 unit=completions
+    per_device_train_batch_size: 16       # 16 x 4 x 8 = 512 completions = 64 prompts
+    gradient_accumulation_steps: 4
+    num_generations: 8
+
+Use instead
+    # effbatch: target=64 unit=prompts
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from effbatch_lint.rules.context import declared_label, equation, factors
+from effbatch_lint.targets.verdict import judge
+from effbatch_lint.terms import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from effbatch_lint.batch import Batch
+    from effbatch_lint.findings import Finding
+    from effbatch_lint.rules.context import Context
+
+
+def check(batch: Batch, context: Context) -> Iterator[Finding]:
+    """A finding for each target that is the batch in another unit."""
+    for target in context.recipe.targets:
+        verdict = judge(batch, target)
+        if verdict.kind == "unit":
+            yield context.finding(
+                "EB105",
+                f"{target.words} declared, {shown(verdict.computed.value)} {verdict.unit} computed: {verdict.reason}",
+                declared_label(target),
+                related=factors(batch),
+                notes=[equation(batch, context.recipe.framework.name)],
+                help="name the unit: # effbatch: target=N unit=prompts, or tokens=N",
+            )

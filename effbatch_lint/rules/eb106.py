@@ -1,0 +1,45 @@
+"""Two declarations of the target disagree.
+
+What it checks
+    The pragma, the settings, an `effbatch:` node and --target may all state the batch. Two of them state different
+    numbers in the same unit.
+
+Why it matters
+    One of them is stale, and whoever reads only that one reproduces another recipe.
+
+Example:
+    # effbatch: target=2048               in the config
+    target = 1024                         in pyproject.toml, for the same recipe
+
+Use instead
+    Keep one of them.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from effbatch_lint.findings import Label
+from effbatch_lint.rules.context import declared_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from effbatch_lint.batch import Batch
+    from effbatch_lint.findings import Finding
+    from effbatch_lint.rules.context import Context
+
+
+def check(batch: Batch, context: Context) -> Iterator[Finding]:
+    """A finding for each pair of declarations that no number can meet both."""
+    for first, second in combinations(context.recipe.targets, 2):
+        if (first.quantity.unit or batch.unit) != (second.quantity.unit or batch.unit):
+            continue
+        if first.met_by(second.quantity.value) or second.met_by(first.quantity.value):
+            continue
+        others = [Label(label.span, f"declared: {second.words}") for label in (declared_label(second),) if label]
+        places = " and ".join(f"{target.words} ({target.place})" for target in (first, second))
+        yield context.finding(
+            "EB106", f"two declarations of the target disagree: {places}", declared_label(first), related=others
+        )

@@ -1,0 +1,18 @@
+"""The model-parallel degrees do not divide the world size.
+
+What it checks
+    tensor x pipeline x context (x sequence) devices hold one replica; the number of devices must be a multiple of that.
+
+Why it matters
+    The framework stops at start, on a cluster that has already been allocated.
+
+Example:
+    # effbatch: world-size=8
+    parallelism: {tensor_parallel_degree: 3}
+
+Use instead
+    Degrees whose product divides the devices, or a multiple of the product as the number of devices.
+
+Note:
+    HF Trainer divides by floor and starts: devices that are left over are then reported by EB303.
+"""

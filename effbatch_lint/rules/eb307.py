@@ -1,0 +1,61 @@
+"""A batch key stands twice in one mapping.
+
+What it checks
+    A key that decides the batch (micro batch, accumulation, a parallel degree, ...) is written twice in the same
+    mapping of a YAML or JSON file. Most loaders silently keep the last one; OmegaConf and DeepSpeed refuse.
+
+Why it matters
+    The reader sees the first one.
+
+Example:
+    gradient_accumulation_steps: 4
+    learning_rate: 1e-5
+    gradient_accumulation_steps: 8        # this one counts
+
+Use instead
+    Keep one of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from effbatch_lint.documents.nodes import Mapping, Scalar
+from effbatch_lint.findings import Label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from effbatch_lint.batch import Batch
+    from effbatch_lint.documents.nodes import Entry
+    from effbatch_lint.findings import Finding
+    from effbatch_lint.rules.context import Context
+
+
+def check(batch: Batch, context: Context) -> Iterator[Finding]:
+    """A finding for each key of the batch's own terms that an earlier entry of its mapping also sets."""
+    terms = batch.terms().values()
+    keys = dict.fromkeys(origin.key for term in terms for origin in term.origins if origin.key)
+    config = context.recipe.config
+    for key in keys:
+        section, _, name = key.rpartition(".")
+        holder = config.node(section) if section else config.root
+        if not isinstance(holder, Mapping):
+            continue
+        for earlier in holder.duplicates:
+            if earlier.key == name:
+                yield _finding(context, earlier, holder.entries[name])
+
+
+def _finding(context: Context, earlier: Entry, counting: Entry) -> Finding:
+    def value(entry: Entry) -> str:
+        return entry.value.text if isinstance(entry.value, Scalar) else "a mapping or list"
+
+    at = f"line {counting.span.line}" if counting.span else "the last one"
+    return context.finding(
+        "EB307",
+        f"{earlier.key} stands twice: {at} counts, which says {value(counting)}",
+        Label(earlier.span, f"{value(earlier)}: has no effect") if earlier.span else None,
+        related=[Label(counting.span, f"{value(counting)}: this one counts")] if counting.span else [],
+        help="remove one of them",
+    )

@@ -1,0 +1,35 @@
+"""Findings for what a framework's reader found itself: its :class:`~effbatch_lint.batch.Problem` records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from effbatch_lint.rules.context import Context, labels
+from effbatch_lint.terms import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from effbatch_lint.batch import Batch
+    from effbatch_lint.findings import Finding
+    from effbatch_lint.terms import Term
+
+
+def problems(batch: Batch, context: Context) -> Iterator[Finding]:
+    """A finding for each problem of the batch, pointing at the first of its terms that stands in a file."""
+    for problem in batch.all_problems:
+        placed = list({label.span: label for term in problem.terms for label in labels(term, _words(term))}.values())
+        yield context.finding(
+            problem.code,
+            problem.message,
+            placed[0] if placed else None,
+            related=placed[1:],
+            notes=[f"{context.recipe.framework.name} stops at start"] if problem.refuses else [],
+            help=problem.help,
+        )
+
+
+def _words(term: Term) -> str:
+    if term.value is None:
+        return term.reason or "not known"
+    return f"{term.key}: {shown(term.value)}" if term.key else shown(term.value)

@@ -1,0 +1,80 @@
+"""Recipes -> findings: every enabled rule on every batch, then the suppressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from effbatch_lint.findings import Finding, Label
+from effbatch_lint.rules.context import Context
+from effbatch_lint.rules.raised import problems
+from effbatch_lint.rules.table import BY_CODE, TABLE, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from effbatch_lint.engine import Read
+    from effbatch_lint.recipe import Recipe
+    from effbatch_lint.settings import Settings
+    from effbatch_lint.source import Span, Unreadable
+
+
+def findings(read: Read) -> list[Finding]:
+    """All findings of a call, in the order of files and lines, each once, less what is switched off."""
+    found = [unreadable(error) for error in read.errors]
+    found += [_named("EB905", message, span, read.settings.path) for span, message in read.settings.unknown]
+    for recipe in read.recipes:
+        found.extend(_recipe(recipe, read.settings))
+    found = [finding for finding in found if enabled(finding, read.settings)]
+    return sorted(_once(found), key=lambda finding: finding.order)
+
+
+def unreadable(error: Unreadable) -> Finding:
+    """The finding for a file that cannot be read, parsed or composed."""
+    rule = BY_CODE[error.code]
+    return Finding(rule.code, rule.name, rule.severity, error.reason, Label(error.span, ""), help=error.help)
+
+
+def _recipe(recipe: Recipe, settings: Settings) -> Iterator[Finding]:
+    context = Context(recipe)
+    for number, batch in enumerate(recipe.batches):
+        yield from problems(batch, context)
+        for rule in TABLE:
+            if rule.needs is None or not _on(rule, settings):
+                continue
+            # A target is declared of the main batch; the others are further phases of the same run.
+            if rule.needs == "targets" and (number or not recipe.targets):
+                continue
+            if rule.needs == "remarks" and number:
+                continue
+            yield from rule.check(batch, context)
+
+
+def _on(rule: Rule, settings: Settings) -> bool:
+    return (rule.enabled or rule.code in settings.extend_select) and rule.code not in settings.ignore
+
+
+def enabled(finding: Finding, settings: Settings) -> bool:
+    """Whether the settings let a finding through."""
+    if not _on(BY_CODE[finding.code], settings):
+        return False
+    if not settings.per_file_ignores:
+        return True
+    from effbatch_lint.discovery import excluded  # noqa: PLC0415 - few projects ignore rules by file
+
+    path = finding.primary.span.path
+    return not any(
+        finding.code in codes and excluded(path, settings.folder, (pattern,))
+        for pattern, codes in settings.per_file_ignores
+    )
+
+
+def _named(code: str, message: str, span: Span | None, path: str | None) -> Finding:
+    from effbatch_lint.source import Span as Place  # noqa: PLC0415 - a settings file with a mistake
+
+    rule = BY_CODE[code]
+    return Finding(code, rule.name, rule.severity, message, Label(span or Place(path or "<settings>", 1, 1, 1, 1), ""))
+
+
+def _once(found: list[Finding]) -> list[Finding]:
+    """Each finding once: several world sizes of one recipe may say the same."""
+    return list({(finding.code, finding.primary, finding.message): finding for finding in found}.values())

@@ -1,0 +1,149 @@
+"""A batch against a declared target: does it meet it, and if not, in which of five ways does it miss it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from effbatch_lint import diagnosis
+from effbatch_lint.terms import Term, exact, shown, unknown
+
+if TYPE_CHECKING:
+    from effbatch_lint.batch import Batch
+    from effbatch_lint.targets.target import Target
+    from effbatch_lint.terms import Number
+
+# Units that people use for "an example", whatever the framework calls it.
+GENERIC = frozenset(("sequences", "samples", "pairs", "completions", "images", "utterances", "prompts"))
+
+Kind = Literal["meets", "mismatch", "model-parallel", "tokens", "unverifiable", "unit", "not-judged"]
+
+
+class Verdict(NamedTuple):
+    """How a batch stands to a target.
+
+    Attributes:
+        kind: what became of the comparison.
+        computed: the number that was compared, in the target's unit.
+        unit: the unit in which they were compared.
+        factor: the model-parallel degrees that explain the difference.
+        reason: for ``unit``: what was mixed up.
+    """
+
+    kind: Kind
+    computed: Term
+    unit: str
+    factor: diagnosis.Factor | None = None
+    reason: str | None = None
+
+
+def judge(batch: Batch, target: Target) -> Verdict:
+    """Compare the batch with a target, in the target's unit."""
+    unit = target.quantity.unit or batch.unit
+    if batch.refused is not None:
+        return Verdict("not-judged", batch.effective, unit)
+    if unit == "tokens" and batch.unit != "tokens":
+        return _tokens(batch, target)
+    computed = batch.effective
+    if unit == "prompts" and batch.unit == "completions":
+        computed = _per_prompt(batch)
+        unit = "prompts"
+    elif unit in GENERIC and batch.unit in GENERIC:
+        unit = batch.unit
+    elif unit != batch.unit:
+        reason = f"this batch is counted in {batch.unit}, not in {unit}"
+        return Verdict("unverifiable", unknown(reason), unit)
+    return _compare(batch, target, computed, unit)
+
+
+def _compare(batch: Batch, target: Target, computed: Term, unit: str) -> Verdict:
+    value = computed.value
+    if value is None:
+        return Verdict("unverifiable", computed, unit)
+    if target.met_by(value):
+        return Verdict("meets", computed, unit)
+    mixed = _mixed_up(batch, target, unit)
+    if mixed is not None:
+        return Verdict("unit", computed, unit, reason=mixed)
+    factor = _model_factor(batch, target, value)
+    return Verdict("mismatch" if factor is None else "model-parallel", computed, unit, factor)
+
+
+def _model_factor(batch: Batch, target: Target, computed: Number) -> diagnosis.Factor | None:
+    """The degrees whose devices were counted as replicas, when the target is the batch times their product."""
+    between = diagnosis.factor_between(target.quantity.value, computed)
+    if between is None or not between[1]:
+        return None
+    return diagnosis.model_parallel(batch, between[0])
+
+
+def _mixed_up(batch: Batch, target: Target, unit: str) -> str | None:
+    """The other unit in which the numbers agree, in words."""
+    tokens = batch.tokens_per_step
+    if (
+        tokens is not None
+        and tokens.value is not None
+        and batch.unit != "tokens"
+        and target.quantity.meets(tokens.value)
+    ):
+        return f"{target.quantity.text} is the number of tokens per step, not of {unit}"
+    if batch.unit == "completions" and batch.items_per_prompt is not None:
+        other = batch.effective if unit == "prompts" else _per_prompt(batch)
+        name = "completions" if unit == "prompts" else "prompts"
+        if other.value is not None and target.quantity.meets(other.value):
+            each = shown(batch.items_per_prompt.value)
+            return f"{target.quantity.text} is the number of {name} per step, not of {unit} ({each} completions per prompt)"
+    return None
+
+
+def _per_prompt(batch: Batch) -> Term:
+    group = batch.items_per_prompt
+    if group is None:
+        return unknown("the number of completions per prompt is not known")
+    return exact(batch.effective, group)
+
+
+def _tokens(batch: Batch, target: Target) -> Verdict:
+    tokens = batch.tokens_per_step
+    if tokens is None:
+        return Verdict("unverifiable", unknown(f"{batch.unit} have no token count"), "tokens")
+    value = tokens.value
+    if value is None:
+        return Verdict("unverifiable", tokens, "tokens")
+    if target.met_by(value):
+        return Verdict("meets", tokens, "tokens")
+    declared = target.quantity.value
+    if batch.tokens_bound == "at most" and declared < value and value % declared:
+        # Padding: what really runs lies below the bound, and may well be what was declared.
+        return Verdict("unverifiable", unknown(f"at most {shown(value)} tokens: padding decides how many"), "tokens")
+    if target.quantity.meets(batch.effective.value or 0):
+        return Verdict(
+            "unit",
+            tokens,
+            "tokens",
+            reason=f"{target.quantity.text} is the number of {batch.unit} per step, not of tokens",
+        )
+    factor = _model_factor(batch, target, value)
+    return Verdict("tokens" if factor is None else "model-parallel", tokens, "tokens", factor)
+
+
+def reach(batch: Batch, target: Target, verdict: Verdict) -> str | None:
+    """What to type: the accumulation that reaches the target, else the target that is true."""
+    computed = verdict.computed.value
+    accumulation, value = batch.accumulation, batch.accumulation.value
+    if computed is None or not computed or value is None:
+        return None
+    truth = (
+        f"declare target={shown(computed).replace(',', '')}"
+        if verdict.unit != "tokens"
+        else f"declare tokens={shown(computed).replace(',', '')}"
+    )
+    if accumulation.how not in ("read", "default") or accumulation.key is None or batch.global_batch is not None:
+        return truth
+    wanted = target.quantity.value * value
+    if wanted % computed:
+        return truth
+    steps = int(wanted // computed)
+    if steps < 1:
+        return truth
+    devices = f" on {shown(batch.layout.world.value)} devices" if batch.layout.world.known else ""
+    return f"{accumulation.key}: {steps} reaches {target.words}{devices}; or {truth}"
