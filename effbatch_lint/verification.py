@@ -39,8 +39,8 @@ def problem(config: object, world_size: int | None, target: str | int | None, fr
     if verdict.kind == "meets":
         return None
     if verdict.computed.value is None:
-        return f"{declared.words} declared, and the batch is not known: {verdict.computed.reason}"
-    found = f"{declared.words} declared, {shown(verdict.computed.value)} {verdict.unit} per optimizer step computed"
+        return f"{declared.words(verdict.unit)} declared, and the batch is not known: {verdict.computed.reason}"
+    found = f"{declared.words(verdict.unit)} declared, {shown(verdict.computed.value)} {verdict.unit} per optimizer step computed"
     if verdict.factor is not None:
         found += f": {verdict.factor.words} was counted as replicas"
     return found

@@ -171,9 +171,7 @@ def _declared(batch: Batch, targets: Iterable[Target]) -> Iterator[Row]:
             between = factor_between(target.quantity.value, value)
             if between is not None:
                 words = f"{between[0]:,} x too {'large' if between[1] else 'small'}: {words}"
-        yield Row(
-            "", "declared", target.quantity.text, f"{target.quantity.unit or verdict.unit}, {words}", target.place
-        )
+        yield Row("", "declared", target.number, f"{target.quantity.unit or verdict.unit}, {words}", target.place)
 
 
 def _places(origins: tuple[Origin, ...]) -> str:

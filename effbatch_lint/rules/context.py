@@ -33,16 +33,19 @@ class Context(NamedTuple):
         notes: Iterable[str] = (),
         help: str | None = None,
     ) -> Finding:
-        """A finding of this recipe; without a place in a file it points at the file's first line."""
+        """A finding of this recipe; without a place of its own it points at its first related one."""
         rule = BY_CODE[code]
         recipe = self.recipe
+        others = [*related]
+        if primary is None and others:
+            primary = others.pop(0)
         return Finding(
             code,
             rule.name,
             rule.severity,
             message,
             primary or Label(Span(recipe.path, 1, 1, 1, 1), ""),
-            tuple(related),
+            tuple(others),
             tuple(notes),
             help,
             recipe=recipe.name or recipe.path,
@@ -82,7 +85,7 @@ def equation(batch: Batch, framework: str) -> str:
     return f"computed: {product} = {shown(batch.effective.value)} {batch.unit} ({framework})"
 
 
-def declared_label(target: Target) -> Label | None:
+def declared_label(target: Target, unit: str) -> Label | None:
     """The place of a declaration, when it stands in a file."""
     span = target.origin.span
-    return None if span is None else Label(span, f"declared: {target.words} per optimizer step")
+    return None if span is None else Label(span, f"declared: {target.words(unit)} per optimizer step")

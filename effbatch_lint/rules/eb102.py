@@ -50,13 +50,13 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
         factor = target.quantity.value // computed
         yield context.finding(
             "EB102",
-            f"model-parallel devices counted as replicas: {target.words} declared, "
+            f"model-parallel devices counted as replicas: {target.words(verdict.unit)} declared, "
             f"{shown(computed)} {verdict.unit} per optimizer step computed",
-            declared_label(target),
+            declared_label(target, verdict.unit),
             related=factors(batch),
             notes=[
                 equation(batch, context.recipe.framework.name),
-                f"{target.quantity.text} is {shown(factor)} x {shown(computed)}, and {shown(factor)} is {verdict.factor.words}",
+                f"{target.number} is {shown(factor)} x {shown(computed)}, and {shown(factor)} is {verdict.factor.words}",
             ],
             help=reach(batch, target, verdict),
         )

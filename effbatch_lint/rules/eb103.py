@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from effbatch_lint.rules.eb101 import mismatch
+from effbatch_lint.rules.mismatch import mismatch
 from effbatch_lint.targets.verdict import judge
 
 if TYPE_CHECKING:

@@ -45,8 +45,8 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
             )
         yield context.finding(
             "EB104",
-            f"{target.words} declared, and it cannot be checked: {verdict.computed.reason}",
-            declared_label(target),
+            f"{target.words(verdict.unit)} declared, and it cannot be checked: {verdict.computed.reason}",
+            declared_label(target, verdict.unit),
             related=factors(batch),
             notes=notes,
             help=None if batch.layout.world.known else "give --world-size N, or write  # effbatch: world-size=N",

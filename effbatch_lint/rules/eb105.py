@@ -41,8 +41,8 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
         if verdict.kind == "unit":
             yield context.finding(
                 "EB105",
-                f"{target.words} declared, {shown(verdict.computed.value)} {verdict.unit} computed: {verdict.reason}",
-                declared_label(target),
+                f"{target.words(verdict.unit)} declared, {shown(verdict.computed.value)} {verdict.unit} computed: {verdict.reason}",
+                declared_label(target, verdict.unit),
                 related=factors(batch),
                 notes=[equation(batch, context.recipe.framework.name)],
                 help="name the unit: # effbatch: target=N unit=prompts, or tokens=N",

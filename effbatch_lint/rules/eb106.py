@@ -38,8 +38,15 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
             continue
         if first.met_by(second.quantity.value) or second.met_by(first.quantity.value):
             continue
-        others = [Label(label.span, f"declared: {second.words}") for label in (declared_label(second),) if label]
-        places = " and ".join(f"{target.words} ({target.place})" for target in (first, second))
+        others = [
+            Label(label.span, f"declared: {second.words(batch.unit)}")
+            for label in (declared_label(second, batch.unit),)
+            if label
+        ]
+        places = " and ".join(f"{target.words(batch.unit)} ({target.place})" for target in (first, second))
         yield context.finding(
-            "EB106", f"two declarations of the target disagree: {places}", declared_label(first), related=others
+            "EB106",
+            f"two declarations of the target disagree: {places}",
+            declared_label(first, batch.unit),
+            related=others,
         )

@@ -25,10 +25,13 @@ class Target(NamedTuple):
     tolerance: float = 0.0
 
     @property
-    def words(self) -> str:
-        """The declaration as a person reads it: ``2,048 sequences``, ``8M tokens``."""
-        unit = self.quantity.unit
-        return f"{self.quantity.text} {unit}" if unit else self.quantity.text
+    def number(self) -> str:
+        """The declared number as a person reads it: ``2,048``, ``8M``."""
+        return f"{self.quantity.value:,}" if self.quantity.text.isdecimal() else self.quantity.text
+
+    def words(self, unit: str) -> str:
+        """The declaration with its unit, or with ``unit`` where it names none: ``2,048 sequences``, ``8M tokens``."""
+        return f"{self.number} {self.quantity.unit or unit}"
 
     @property
     def place(self) -> str:

@@ -85,13 +85,13 @@ def _mixed_up(batch: Batch, target: Target, unit: str) -> str | None:
         and batch.unit != "tokens"
         and target.quantity.meets(tokens.value)
     ):
-        return f"{target.quantity.text} is the number of tokens per step, not of {unit}"
+        return f"{target.number} is the number of tokens per step, not of {unit}"
     if batch.unit == "completions" and batch.items_per_prompt is not None:
         other = batch.effective if unit == "prompts" else _per_prompt(batch)
         name = "completions" if unit == "prompts" else "prompts"
         if other.value is not None and target.quantity.meets(other.value):
             each = shown(batch.items_per_prompt.value)
-            return f"{target.quantity.text} is the number of {name} per step, not of {unit} ({each} completions per prompt)"
+            return f"{target.number} is the number of {name} per step, not of {unit} ({each} completions per prompt)"
     return None
 
 
@@ -120,7 +120,7 @@ def _tokens(batch: Batch, target: Target) -> Verdict:
             "unit",
             tokens,
             "tokens",
-            reason=f"{target.quantity.text} is the number of {batch.unit} per step, not of tokens",
+            reason=f"{target.number} is the number of {batch.unit} per step, not of tokens",
         )
     factor = _model_factor(batch, target, value)
     return Verdict("tokens" if factor is None else "model-parallel", tokens, "tokens", factor)
@@ -146,4 +146,4 @@ def reach(batch: Batch, target: Target, verdict: Verdict) -> str | None:
     if steps < 1:
         return truth
     devices = f" on {shown(batch.layout.world.value)} devices" if batch.layout.world.known else ""
-    return f"{accumulation.key}: {steps} reaches {target.words}{devices}; or {truth}"
+    return f"{accumulation.key}: {steps} reaches {target.words(verdict.unit)}{devices}; or {truth}"
