@@ -9,7 +9,6 @@ Everything is a :class:`~effbatch_lint.terms.Term`: what is not known stays unkn
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from effbatch_lint.terms import ONE, Term, exact, floor, number, product, shown, unknown
@@ -141,8 +140,7 @@ class Layout(NamedTuple):
         return product(self.tensor, self.pipeline, self.context)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class Batch(NamedTuple):
     """What one optimizer step of one optimizer consumes.
 
     Attributes:

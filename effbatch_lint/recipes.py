@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.launch import Launch
 from effbatch_lint.recipe import Recipe
-from effbatch_lint.targets.declared import declared
 from effbatch_lint.terms import Origin, Term
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.documents.document import Document
     from effbatch_lint.project import Candidate
     from effbatch_lint.settings import RecipeSettings, Settings
+    from effbatch_lint.targets.declared import Declared
     from effbatch_lint.targets.target import Target
 
 
@@ -36,7 +37,7 @@ def from_candidate(
         Unreadable: a file that the config names cannot be read.
     """
     config, framework = candidate.config, candidate.framework
-    in_file = declared(config, candidate.document)
+    in_file = _declared(config, candidate.document)
     given = [
         Term(size, "declared", (Origin(None, None, f"--world-size {size}"),), key="--world-size")
         for size in world_sizes
@@ -45,13 +46,13 @@ def from_candidate(
     chosen = (
         given
         or _from_settings(listed)
-        or list(in_file.world_sizes)
+        or (list(in_file.world_sizes) if in_file is not None else [])
         or _from_settings(settings.world_sizes)
         or [Launch.nothing().world_size]
     )
     targets = (
         *((target,) if target is not None else ()),
-        *in_file.targets,
+        *(in_file.targets if in_file is not None else ()),
         *((described.targets or settings.targets) if described is not None else settings.targets),
     )
     recipes = []
@@ -63,6 +64,15 @@ def from_candidate(
             name = f"{name or config.path} @ {world_size.value}"
         recipes.append(Recipe(config.path, config, framework, launch, batches, targets, name))
     return recipes
+
+
+def _declared(config: Config, document: Document) -> Declared | None:
+    """What the config's own files declare; None, at no cost, for a file that does not hold the word."""
+    if "effbatch" not in document.source.text:
+        return None
+    from effbatch_lint.targets.declared import declared  # noqa: PLC0415 - most configs declare nothing
+
+    return declared(config, document)
 
 
 def _from_settings(sizes: Sequence[int]) -> list[Term]:

@@ -24,24 +24,23 @@ Value: TypeAlias = bool | int | float | str | None
 # Python itself refuses to convert more than 4,300 digits; no batch has more than a dozen.
 MAX_DIGITS = 1_000
 
-_INT_11 = re.compile(r"[-+]?(?:0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*(?::[0-5]?[0-9])+)")
-_FLOAT_11 = re.compile(
+# Patterns are compiled when a scalar first needs one: a config of plain numbers and words needs none.
+_INT_11 = r"[-+]?(?:0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*(?::[0-5]?[0-9])+)"
+_FLOAT_11 = (
     r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
     r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 # OmegaConf and jsonargparse replace the float rule: an exponent needs neither a dot nor a sign.
-_FLOAT_OMEGACONF = re.compile(
+_FLOAT_OMEGACONF = (
     r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+"
     r"|\.[0-9_]+(?:[eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-_INT_12 = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT_12 = re.compile(
-    r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
-)
-_NUMBER_JSON = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-_INT_HYDRA = re.compile(r"[-+]?(?:0|[1-9](?:_?[0-9])*)")
-_FLOAT_HYDRA = re.compile(
+_INT_12 = r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
+_FLOAT_12 = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+_NUMBER_JSON = r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?"
+_INT_HYDRA = r"[-+]?(?:0|[1-9](?:_?[0-9])*)"
+_FLOAT_HYDRA = (
     r"[-+]?(?:(?:[0-9](?:_?[0-9])*\.(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][-+]?[0-9](?:_?[0-9])*)?"
     r"|[0-9](?:_?[0-9])*[eE][-+]?[0-9](?:_?[0-9])*|[Ii][Nn][Ff]|[Nn][Aa][Nn])"
 )
@@ -75,6 +74,9 @@ def plain(text: str, dialect: Dialect, span: Span | None = None) -> Value:
                 f"a number of {len(text):,} characters, over the limit of {MAX_DIGITS:,}",
             )
         return text
+    # Nearly every number of a batch: no dialect differs, and no pattern needs to be compiled for it.
+    if text.isdecimal() and text.isascii() and text[0] != "0":
+        return int(text)
     match dialect:
         case "pyyaml":
             return _yaml_11(text, _FLOAT_11)
@@ -88,15 +90,15 @@ def plain(text: str, dialect: Dialect, span: Span | None = None) -> Value:
             return _hydra(text)
 
 
-def _yaml_11(text: str, float_rule: re.Pattern[str]) -> Value:
+def _yaml_11(text: str, float_rule: str) -> Value:
     if text in _NULL_11:
         return None
     first = text[0]
     if first in "-+.0123456789":
         # PyYAML tries the float rule before the integer rule, the order of registration.
-        if float_rule.fullmatch(text):
+        if re.fullmatch(float_rule, text):
             return _float_11(text)
-        if _INT_11.fullmatch(text):
+        if re.fullmatch(_INT_11, text):
             return _int_11(text)
         return text
     if text in _TRUE_11:
@@ -151,9 +153,9 @@ def _yaml_12(text: str) -> Value:
         return True
     if text in ("false", "False", "FALSE"):
         return False
-    if _INT_12.fullmatch(text):
+    if re.fullmatch(_INT_12, text):
         return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
-    if _FLOAT_12.fullmatch(text):
+    if re.fullmatch(_FLOAT_12, text):
         return float(text.replace(".inf", "inf").replace(".nan", "nan").replace(".Inf", "inf").replace(".INF", "inf"))
     return text
 
@@ -162,7 +164,7 @@ def _json(text: str) -> Value:
     constants: dict[str, Value] = {"true": True, "false": False, "null": None}
     if text in constants:
         return constants[text]
-    number = _NUMBER_JSON.fullmatch(text)
+    number = re.fullmatch(_NUMBER_JSON, text)
     if number is None:
         return text
     return int(text) if number[1] is None and number[2] is None else float(text)
@@ -174,9 +176,9 @@ def _hydra(text: str) -> Value:
         return None
     if lower in ("true", "false"):
         return lower == "true"
-    if _INT_HYDRA.fullmatch(text):
+    if re.fullmatch(_INT_HYDRA, text):
         return int(text)
-    if _FLOAT_HYDRA.fullmatch(text):
+    if re.fullmatch(_FLOAT_HYDRA, text):
         return float(text)
     return text
 

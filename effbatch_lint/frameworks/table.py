@@ -7,7 +7,6 @@ A word must stand in every config of the framework that has a batch to check.
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -18,12 +17,12 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nanotron", ("batch_accumulation_per_replica",)),
 )  # fmt: skip
 
-_WORDS = re.compile(b"|".join(re.escape(word.encode()) for word in dict.fromkeys(w for _, ws in TABLE for w in ws)))
+_WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))
 
 
 def may_be_training(data: bytes) -> bool:
     """Whether the bytes hold a word of any framework."""
-    return _WORDS.search(data) is not None
+    return any(word in data for word in _WORDS)
 
 
 def candidates(text: str) -> list[Framework]:
