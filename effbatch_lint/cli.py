@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 for nothing found, 1 for findings, 2 for a usage or input error, 3 for no recipe where one is required.
     """
-    given = arguments.parser().parse_args(sys.argv[1:] if argv is None else argv)
+    given = arguments.parse(sys.argv[1:] if argv is None else argv)
     try:
         status = COMMANDS[given.command](given)
         sys.stdout.flush()
@@ -59,6 +59,8 @@ def _check(given: argparse.Namespace) -> int:
         _write(concise.findings(shown, style), given)
     else:
         _write(_text(report, shown, given, style), given)
+    if any(not os.path.lexists(path) for path in given.paths):
+        return USAGE
     threshold = SEVERITIES.index(given.fail_on or settings.fail_on)
     if any(SEVERITIES.index(finding.severity) >= threshold for finding in report.findings):
         return FOUND

@@ -37,7 +37,8 @@ def _finding(finding: Finding, line: Callable[[str, int], str], style: Style) ->
         if path != span.path:
             out.append(f"{gutter} {style.blue}-->{style.reset} {printable(path)}")
         out += _snippet(labels, finding.primary, digits, line, style, colour)
-    out.append(f"{gutter} {style.blue}|{style.reset}")
+    if len(out) > 1:
+        out.append(f"{gutter} {style.blue}|{style.reset}")
     out += [f"{gutter} {style.blue}={style.reset} {printable(note)}" for note in finding.notes]
     if finding.help:
         out.append(f"{gutter} {style.green}help:{style.reset} {printable(finding.help)}")
@@ -54,7 +55,7 @@ def _snippet(
     for label in labels:
         by_line.setdefault(label.span.line, []).append(label)
     bar = f"{style.blue}|{style.reset}"
-    out = [f"{' ' * digits} {bar}"]
+    out: list[str] = []
     before = 0
     for number in sorted(by_line):
         text = line(labels[0].span.path, number)
@@ -62,6 +63,8 @@ def _snippet(
             continue  # nothing to show: a file that could not be read
         if before and number > before + 1:
             out.append(f"{'.' * min(3, digits + 1):>{digits + 1}}")
+        if not before:
+            out.append(f"{' ' * digits} {bar}")
         before = number
         start = _window(by_line[number], text)
         shown = ("... " if start else "") + printable(text[start : start + MAX_WIDTH])
