@@ -1,0 +1,204 @@
+"""Where the comments of a file are: never inside a quoted string, a block scalar or a here-document.
+
+A scanner per format, by lines or by one regular expression: a comment costs no parser, and a file that does not parse
+still has its comments.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, NamedTuple
+
+from effbatch_lint.source import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from effbatch_lint.source import Source
+
+
+class Comment(NamedTuple):
+    """A comment, or one line of a ``/* */`` comment.
+
+    Attributes:
+        text: what follows the marker, without the blanks around it.
+        span: where that text stands.
+        code: what stands before the comment on its line; empty for a comment on a line of its own.
+    """
+
+    text: str
+    span: Span
+    code: str
+
+
+# TOML: the strings of four kinds, or a comment. Unterminated strings are no match, and their quote is passed over.
+_TOML = re.compile(
+    r'"""(?:[^\\]|\\.)*?"""|' r"'''.*?'''|" r'"(?:[^"\\\n]|\\.)*"|' r"'[^'\n]*'|" r"(?P<comment>#[^\n]*)", re.DOTALL
+)
+# JSON as DeepSpeed reads it (hjson): see documents/json.py.
+_JSON = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?P<comment>//[^\n]*|#[^\n]*|/\*.*?\*/)', re.DOTALL)
+# Shell: an escaped character, a string, a here-document, or a comment, which starts a word (so $# and ${#x} are none).
+_SHELL = re.compile(
+    r"\\.|'[^']*'|"
+    r'"(?:[^"\\]|\\.)*"|'
+    r"<<-?[ \t]*(?P<quote>[\"']?)(?P<word>\w+)(?P=quote)[^\n]*\n.*?^\t*(?P=word)[ \t]*$|"
+    r"(?<![^\s;&|()])(?P<comment>#[^\n]*)",
+    re.DOTALL | re.MULTILINE,
+)
+_MARKER = re.compile(r"(?:#+|//+|/\*+)?[ \t]*")
+_PATTERNS = {"toml": _TOML, "json": _JSON, "shell": _SHELL}
+
+
+def comments(source: Source, kind: str) -> list[Comment]:
+    """The comments of a file of ``kind`` yaml, toml, json or shell, in order."""
+    text = source.text
+    if "#" not in text and "//" not in text and "/*" not in text:
+        return []
+    starts = _yaml(text) if kind == "yaml" else _by_pattern(text, _PATTERNS[kind])
+    lines: list[int] = []
+    found = []
+    for start, end in starts:
+        if not lines:
+            lines = [0, *(match.end() for match in re.finditer("\n", text))]
+        number = bisect_right(lines, start)
+        begin = lines[number - 1]
+        body = text[start:end]
+        marker = _end(_MARKER, body, 0)
+        trimmed = body[marker:].rstrip().removesuffix("*/").rstrip()
+        column = start - begin + marker + 1
+        span = Span(source.path, number, column, number, column + len(trimmed))
+        found.append(Comment(trimmed, span, text[begin:start].strip()))
+    return found
+
+
+def _by_pattern(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    for match in pattern.finditer(text):
+        start, end = match.span("comment")
+        while 0 <= start < end:
+            stop = text.find("\n", start, end)
+            stop = end if stop < 0 else stop
+            if text[start:stop].strip():
+                yield start, stop
+            start = stop + 1
+
+
+# -- YAML ----------------------------------------------------------------------------------------------------------
+
+_SINGLE_END = re.compile(r"(?:[^']|'')*'")
+_DOUBLE_END = re.compile(r'(?:[^"\\]|\\.)*"')
+_BLOCK = re.compile(r"[|>][-+]?[1-9]?[-+]?[ \t]*(?=#|$)")
+_PROPERTY = re.compile(r"[&!][^\s,\[\]{}]*")
+_PLAIN = re.compile(r"(?:[^:#]+|:(?=\S)|(?<=\S)#)*")
+_PLAIN_IN_FLOW = re.compile(r"(?:[^:#,\[\]{}]+|:(?=[^\s,\[\]{}])|(?<=[^\s,\[\]{}])#)*")
+_AFTER_BLANK = re.compile(r"(?<!\S)#")
+
+
+class _State:
+    """What a line leaves to the next: an open quote, a block scalar, flow collections, a plain scalar."""
+
+    __slots__ = ("block", "depth", "measured", "parent", "plain", "quote")
+
+    def __init__(self) -> None:
+        self.quote = ""
+        self.depth = 0
+        self.block: int | None = None  # a block scalar holds every line that is indented deeper than this
+        self.measured = False  # whether the block scalar's own indentation is known: its first line sets it
+        self.parent = -1  # the column of the last key: a value on lines of its own is indented deeper
+        self.plain: int | None = None  # a plain scalar may go on in every line that is indented deeper than this
+
+
+def _yaml(text: str) -> Iterator[tuple[int, int]]:
+    state = _State()
+    begin = 0
+    for raw in text.split("\n"):
+        line = raw.rstrip("\r")
+        at = _comment_in(line, state)
+        if at is not None:
+            yield begin + at, begin + len(line)
+        begin += len(raw) + 1
+
+
+def _comment_in(line: str, state: _State) -> int | None:
+    """The column at which a comment starts on this line, or None; ``state`` is brought up to the line's end."""
+    stripped = line.lstrip(" ")
+    if not stripped:
+        return None
+    at = len(line) - len(stripped)
+    if state.block is not None:
+        if at > state.block:
+            state.block, state.measured = state.block if state.measured else at - 1, True
+            return None
+        state.block = None
+    if at == 0 and line[:3] in ("---", "...") and not line[3:4].strip():
+        state.depth, state.plain, state.quote = 0, None, ""
+        return _tokens(line, 3, state)
+    if state.plain is not None:
+        if at > state.plain:
+            comment = _AFTER_BLANK.search(line)
+            state.plain = None if comment else state.plain
+            return comment and comment.start()
+        state.plain = None
+    if state.quote:
+        end = _closing(line, 0, state)
+        return None if end is None else _tokens(line, end, state)
+    return None if line[0] == "%" else _tokens(line, at, state)
+
+
+def _closing(line: str, at: int, state: _State) -> int | None:
+    """The column past the end of the open quoted scalar; None when it goes on in the next line."""
+    match = (_SINGLE_END if state.quote == "'" else _DOUBLE_END).match(line, at)
+    if match is None:
+        return None
+    state.quote = ""
+    return match.end()
+
+
+def _tokens(line: str, at: int, state: _State) -> int | None:
+    """Walk the tokens of a line from ``at``, where one may start."""
+    length = len(line)
+    parent = min(state.parent, at - 1)
+    entry = at  # where the first token stands of what may turn out to be a mapping's key
+    while at < length:
+        character = line[at]
+        if character in " \t":
+            entry += entry == at
+            at += 1
+        elif character == "#":
+            if at == 0 or line[at - 1] in " \t":
+                return at
+            at += 1
+        elif character in "\"'":
+            state.quote = character
+            end = _closing(line, at + 1, state)
+            if end is None:
+                return None
+            at = end
+        elif character in "[{":
+            state.depth += 1
+            at += 1
+        elif character in "]}":
+            state.depth = max(0, state.depth - 1)
+            at += 1
+        elif character == ":" or (character == "," and state.depth):
+            if not state.depth:
+                parent = state.parent = entry
+            at += 1
+        elif character in "-?" and state.depth == 0 and line[at + 1 : at + 2] in (" ", "\t", ""):
+            parent, entry = at, at + 1
+            at += 1
+        elif character in "&!":
+            at = _end(_PROPERTY, line, at)
+        elif character in "|>" and state.depth == 0 and (header := _BLOCK.match(line, at)):
+            digit = header[0].strip(" \t|>+-")
+            state.block, state.measured = max(parent, 0) + (int(digit) - 1 if digit else 0), bool(digit)
+            return header.end() if line[header.end() :] else None
+        else:
+            at = max(_end(_PLAIN_IN_FLOW if state.depth else _PLAIN, line, at), at + 1)
+            state.plain = parent if at >= length and state.depth == 0 else None
+    return None
+
+
+def _end(pattern: re.Pattern[str], line: str, at: int) -> int:
+    match = pattern.match(line, at)
+    return at if match is None else match.end()

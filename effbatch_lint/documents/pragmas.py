@@ -1,0 +1,260 @@
+"""Comments that speak to this tool: what a file declares, and what it asks to be silent about.
+
+    # effbatch: target=2048 world-size=64 tokens=8M
+    gradient_accumulation_steps: 8  # effbatch: ignore[EB301] the JSON is generated
+    # effbatch: ignore-file[EB305] read by the old launcher too
+
+A pragma starts its comment, or follows a ``#`` inside it (``# per device  # effbatch: ignore[EB306] ...``). A file
+without the word costs one search for it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from effbatch_lint.targets.quantity import UNITS, Quantity, parse_quantity, unit_named
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from effbatch_lint.documents.comments import Comment
+    from effbatch_lint.source import Source, Span
+
+
+class Declared(NamedTuple):
+    """A declared target: ``target=2048`` or ``tokens=8M`` (its unit is then tokens), and where the word stands."""
+
+    quantity: Quantity
+    span: Span
+    tolerance: float = 0.0
+
+
+class WorldSizes(NamedTuple):
+    """``world-size=64`` or ``world-size=64,128``: accelerators in the job, one number for each job that is run."""
+
+    values: tuple[int, ...]
+    span: Span
+
+
+class Suppression(NamedTuple):
+    """One code of an ignore comment.
+
+    Attributes:
+        code: the rule.
+        span: where the code stands.
+        lines: the first and the last line that are covered; None for the whole file.
+        reason: why, in the author's words.
+    """
+
+    code: str
+    span: Span
+    lines: tuple[int, int] | None
+    reason: str
+
+
+class Unknown(NamedTuple):
+    """A pragma that does not exist or does not read (EB905): what is wrong with it, and what to write."""
+
+    span: Span
+    message: str
+    help: str | None = None
+
+
+class Pragmas(NamedTuple):
+    """All that a file's comments declare, in the order of the file."""
+
+    targets: tuple[Declared, ...] = ()
+    world_sizes: tuple[WorldSizes, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+
+
+WORDS = ("target", "tokens", "unit", "world-size", "tolerance", "ignore", "ignore-file")
+"""The words of a pragma."""
+
+_VALUES = {
+    "target": "a whole number: target=2048, target=8.4M",
+    "tokens": "a whole number of tokens: tokens=8M",
+    "unit": f"one of {', '.join(UNITS)}",
+    "world-size": "one whole number or several: world-size=64, world-size=64,128",
+    "tolerance": "a percentage: tolerance=1%",
+}
+_NOTHING = Pragmas()
+# The colon may be missing where a word follows that only a pragma has: that is a typing error, not prose.
+_PRAGMA = re.compile(
+    r"(?:^|#[ \t]*)(?P<name>[Ee]ffbatch(?:[-_ ]lint)?)"
+    r"(?P<colon>[ \t]*:|(?=[ \t]+(?:target|tokens|world.size|unit|tolerance)[ \t]*=)|(?=[ \t]+ignore(?:.file)?\[))"
+    r"[ \t]*(?P<words>[^#]*)"
+)
+_IGNORE = re.compile(r"(?P<word>[A-Za-z][\w-]*)[ \t]*\[(?P<codes>[^\]\n]*)\](?P<reason>.*)", re.DOTALL)
+_ASSIGNED = re.compile(
+    r"(?P<word>[A-Za-z][\w-]*)[ \t]*=[ \t]*(?P<value>(?:\"[^\"]*\"|'[^']*'|[^\s;]+?)?)(?P<end>[,;]?(?=\s|$)|;)"
+)
+_WORD = re.compile(r"[^\s,;]+")
+_CODE = re.compile(r"[^\s,]+")
+_IS_CODE = re.compile(r"EB[0-9]{3}")
+_WORLD_SIZES = re.compile(r"[1-9][0-9]{0,6}(?:,[1-9][0-9]{0,6})*")
+_PERCENTAGE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)%")
+
+
+def read_pragmas(source: Source, kind: str, codes: Collection[str] | None = None) -> Pragmas:
+    """What the comments of a file declare; ``kind`` is yaml, toml, json or shell.
+
+    ``codes`` are the rules that exist; without them every code of the form EB000 is taken for one.
+    """
+    if "ffbatch" not in source.text:
+        return _NOTHING
+    from effbatch_lint.documents.comments import comments  # noqa: PLC0415 - few files hold a pragma
+
+    reader = _Reader(source.text, codes)
+    for comment in comments(source, kind):
+        reader.read(comment)
+    return reader.pragmas
+
+
+class _Reader:
+    """Collects the pragmas of one file."""
+
+    def __init__(self, text: str, codes: Collection[str] | None) -> None:
+        self._lines = text.split("\n")
+        self._codes = codes
+        self._targets: list[Declared] = []
+        self._world_sizes: list[WorldSizes] = []
+        self._suppressions: list[Suppression] = []
+        self._unknown: list[Unknown] = []
+
+    @property
+    def pragmas(self) -> Pragmas:
+        """All that was read."""
+        return Pragmas(tuple(self._targets), tuple(self._world_sizes), tuple(self._suppressions), tuple(self._unknown))
+
+    def read(self, comment: Comment) -> None:
+        """Read the pragmas in one comment."""
+        for match in _PRAGMA.finditer(comment.text):
+            if match["name"] != "effbatch" or not match["colon"]:
+                span = _within(comment, match.start("name"), match.end("colon"))
+                self._unknown.append(Unknown(span, f"{match['name']}{match['colon']} is no pragma", "write effbatch:"))
+            elif not match["words"].strip():
+                span = _within(comment, match.start("name"), match.end("colon"))
+                self._unknown.append(Unknown(span, "an effbatch comment that declares nothing", _known_words()))
+            else:
+                self._words(comment, match["words"].rstrip(), match.start("words"))
+
+    def _words(self, comment: Comment, words: str, offset: int) -> None:
+        """Read ``target=2048 world-size=64 ...`` up to an ``ignore[...]``, whose reason is the rest."""
+        values: dict[str, tuple[str, Span]] = {}
+        at = 0
+        while at < len(words):
+            if words[at] in " \t,;":
+                at += 1
+            elif ignore := _IGNORE.match(words, at):
+                self._ignore(comment, ignore, offset)
+                break
+            elif assigned := _ASSIGNED.match(words, at):
+                span = _within(comment, offset + at, offset + assigned.end("value"))
+                word = assigned["word"]
+                if word not in _VALUES:
+                    self._unknown.append(Unknown(span, f"{word}= is no word of an effbatch comment", _nearest(word)))
+                elif word in values:
+                    self._unknown.append(Unknown(span, f"{word}= stands twice in one comment"))
+                else:
+                    values[word] = (assigned["value"].strip("\"'"), span)
+                at = assigned.end()
+            else:
+                loose = _WORD.match(words, at)
+                assert loose is not None
+                self._loose(loose[0], _within(comment, offset + at, offset + loose.end()))
+                if loose[0] in ("ignore", "ignore-file"):
+                    break
+                at = loose.end()
+        self._declare(values)
+
+    def _loose(self, word: str, span: Span) -> None:
+        """A word without a value."""
+        if word in ("ignore", "ignore-file"):
+            help = f"name the rules, and say why: {word}[EB301] the JSON is generated"  # noqa: A001 - the record's name for it
+            self._unknown.append(
+                Unknown(span, f"{word} without codes would hide every finding, also those to come", help)
+            )
+        elif word in _VALUES:
+            self._unknown.append(Unknown(span, f"{word} has no value", f"write {_VALUES[word]}"))
+        elif unit_named(word):
+            self._unknown.append(Unknown(span, f"{word} stands alone", f"write unit={unit_named(word)}"))
+        else:
+            self._unknown.append(Unknown(span, f"{word} is no word of an effbatch comment", _nearest(word)))
+
+    def _declare(self, values: dict[str, tuple[str, Span]]) -> None:
+        """The declarations of one comment: its unit and its tolerance belong to its targets."""
+        unit = unit_named(values["unit"][0]) if "unit" in values else None
+        tolerance = _percentage(values["tolerance"][0]) if "tolerance" in values else 0.0
+        for word, (text, span) in values.items():
+            understood = True
+            if word == "world-size":
+                understood = _WORLD_SIZES.fullmatch(text) is not None
+                if understood:
+                    self._world_sizes.append(WorldSizes(tuple(int(size) for size in text.split(",")), span))
+            elif word in ("target", "tokens"):
+                quantity = parse_quantity(text, "tokens" if word == "tokens" else unit)
+                understood = quantity is not None and (word == "target" or quantity.unit == "tokens")
+                if understood and quantity is not None:
+                    self._targets.append(Declared(quantity, span, tolerance or 0.0))
+            elif not values.keys() & {"target", "tokens"}:
+                self._unknown.append(Unknown(span, f"{word}= says nothing without a target= in the same comment"))
+            else:
+                understood = (unit if word == "unit" else tolerance) is not None
+            if not understood:
+                self._unknown.append(Unknown(span, f"{word}={text} is not understood", f"write {_VALUES[word]}"))
+
+    def _ignore(self, comment: Comment, match: re.Match[str], offset: int) -> None:
+        word = match["word"]
+        if word not in ("ignore", "ignore-file"):
+            span = _within(comment, offset + match.start("word"), offset + match.end("word"))
+            self._unknown.append(Unknown(span, f"{word}[] is no word of an effbatch comment", _nearest(word)))
+            return
+        found = list(_CODE.finditer(match["codes"]))
+        if not found:
+            self._loose(word, _within(comment, offset + match.start("word"), offset + match.end("codes") + 1))
+        lines = None if word == "ignore-file" else self._covered(comment)
+        for code in found:
+            start = offset + match.start("codes")
+            span = _within(comment, start + code.start(), start + code.end())
+            if _IS_CODE.fullmatch(code[0]) and (self._codes is None or code[0] in self._codes):
+                self._suppressions.append(Suppression(code[0], span, lines, match["reason"].strip(" \t:-")))
+            else:
+                self._unknown.append(Unknown(span, f"{code[0]} is no rule", _nearest(code[0], self._codes or ())))
+
+    def _covered(self, comment: Comment) -> tuple[int, int]:
+        """A trailing comment covers its own line; one on a line of its own all down to the next line of code."""
+        first = last = comment.span.line
+        if not comment.code:
+            below = (number for number, line in enumerate(self._lines[first:], first + 1) if _is_code(line))
+            last = next(below, len(self._lines))
+        return first, last
+
+
+def _is_code(line: str) -> bool:
+    stripped = line.strip()
+    return bool(stripped) and not stripped.startswith(("#", "//", "/*"))
+
+
+def _within(comment: Comment, start: int, end: int) -> Span:
+    span = comment.span
+    return span._replace(column=span.column + start, end_column=span.column + end)
+
+
+def _percentage(text: str) -> float | None:
+    match = _PERCENTAGE.fullmatch(text)
+    return None if match is None else float(match[1]) / 100
+
+
+def _known_words() -> str:
+    return f"the words are {', '.join(WORDS)}"
+
+
+def _nearest(word: str, among: Iterable[str] = ()) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a typing error
+
+    known = list(among) or WORDS
+    near = get_close_matches(word.lower().replace("_", "-") if known is WORDS else word.upper(), known, 1, 0.6)
+    return f"did you mean {near[0]}?" if near else _known_words() if known is WORDS else "effbatch-lint rule lists them"
