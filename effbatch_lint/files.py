@@ -24,6 +24,11 @@ class Files:
         """How many files were read so far."""
         return len(self._bytes)
 
+    @property
+    def documents(self) -> list[Document]:
+        """Every file that was parsed, in the order of reading."""
+        return [known for known in self._documents.values() if isinstance(known, Document)]
+
     def shown(self, path: str) -> str:
         """The path as a person sees it."""
         return display(path, self.base)

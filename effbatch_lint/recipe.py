@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.launch import Launch
+    from effbatch_lint.source import Span
     from effbatch_lint.targets.target import Target
 
 
@@ -23,6 +24,8 @@ class Recipe(NamedTuple):
         batches: what was read, the main optimizer's first.
         targets: what the effective batch is declared to be, and where.
         name: from the settings.
+        unknown: declarations in the config that do not exist or do not read, with their places.
+        missing: files that the config names and the project does not hold: (key, name).
     """
 
     path: str
@@ -32,6 +35,8 @@ class Recipe(NamedTuple):
     batches: tuple[Batch, ...]
     targets: tuple[Target, ...] = ()
     name: str | None = None
+    unknown: tuple[tuple[Span | None, str], ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()
 
     def as_dict(self) -> dict[str, object]:
         """The contract's form of a recipe (an element of ``recipes`` in ``explain --output-format json``)."""

@@ -62,7 +62,9 @@ def from_candidate(
         name = described.name if described is not None else None
         if len(chosen) > 1:
             name = f"{name or config.path} @ {world_size.value}"
-        recipes.append(Recipe(config.path, config, framework, launch, batches, targets, name))
+        unknown = in_file.unknown if in_file is not None else ()
+        missing = tuple(dict.fromkeys(candidate.companions.missing))
+        recipes.append(Recipe(config.path, config, framework, launch, batches, targets, name, unknown, missing))
     return recipes
 
 

@@ -192,7 +192,7 @@ def test_pragmas_in_json_toml_and_shell() -> None:
         ("effbatch ignore[EB301]", "effbatch", "effbatch is no pragma", "write effbatch:"),
     ],
 )
-def test_what_is_no_pragma(comment: str, place: str, message: str, help: str | None) -> None:  # noqa: A002 - the record's name
+def test_what_is_no_pragma(comment: str, place: str, message: str, help: str | None) -> None:
     text = f"a: 1\nb: 2 # {comment}\n"
     unknown = read_pragmas(source(text), "yaml", {"EB301", "EB302"}).unknown
     assert len(unknown) == 1

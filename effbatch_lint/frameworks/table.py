@@ -21,8 +21,8 @@ _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in wor
 
 
 def may_be_training(data: bytes) -> bool:
-    """Whether the bytes hold a word of any framework."""
-    return any(word in data for word in _WORDS)
+    """Whether the bytes hold a word of any framework, or speak to this tool."""
+    return any(word in data for word in _WORDS) or b"effbatch" in data
 
 
 def candidates(text: str) -> list[Framework]:

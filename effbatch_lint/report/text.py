@@ -62,7 +62,7 @@ def _snippet(
         if not text and number == 1:
             continue  # nothing to show: a file that could not be read
         if before and number > before + 1:
-            out.append(f"{'.' * min(3, digits + 1):>{digits + 1}}")
+            out.append(f"{'...':>{digits + 1}}")
         if not before:
             out.append(f"{' ' * digits} {bar}")
         before = number

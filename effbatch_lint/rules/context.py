@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 
 class Context(NamedTuple):
-    """The recipe that the batch belongs to, and the files that it names and the project does not hold."""
+    """The recipe that the batch belongs to."""
 
     recipe: Recipe
-    missing: tuple[tuple[str, str], ...] = ()
 
     def finding(
         self,
@@ -63,14 +62,14 @@ def factors(batch: Batch) -> list[Label]:
     out = labels(batch.micro, f"micro batch {shown(batch.micro.value)}") if batch.micro.how == "read" else []
     if batch.accumulation.how == "read":
         out += labels(batch.accumulation, f"accumulation {shown(batch.accumulation.value)}")
-    world = (
-        f": {shown(layout.world.value)} devices are {shown(layout.replicas.value)} replicas"
-        if layout.replicas.known
-        else ""
-    )
-    for name, term in (("tensor", layout.tensor), ("pipeline", layout.pipeline), ("context", layout.context)):
+    degrees = (("tensor", layout.tensor), ("pipeline", layout.pipeline), ("context", layout.context))
+    together = " x ".join(shown(term.value) for _, term in degrees if term.value != 1)
+    replica = f"{together} devices hold one replica"
+    if layout.world.known and layout.replicas.known:
+        replica += f", {shown(layout.world.value)} devices are {shown(layout.replicas.value)} replicas"
+    for name, term in degrees:
         if term.known and term.value != 1:
-            out += labels(term, f"{shown(term.value)} devices hold one replica together ({name} parallel){world}")
+            out += labels(term, f"{name} parallel {shown(term.value)}: {replica}")
     return list(dict.fromkeys(out))
 
 

@@ -43,7 +43,7 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
         if term is None or term.known or not term.spans or term.how != "unknown":
             continue
         yield context.finding("EB903", f"{term.reason}", Label(term.spans[0], "not known"))
-    for key, name in context.missing:
+    for key, name in context.recipe.missing:
         origin = context.recipe.config.origin(key)
         at = origin.span if origin is not None else None
         yield context.finding(

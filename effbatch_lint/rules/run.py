@@ -8,6 +8,8 @@ from effbatch_lint.findings import Finding, Label
 from effbatch_lint.rules.context import Context
 from effbatch_lint.rules.raised import problems
 from effbatch_lint.rules.table import BY_CODE, TABLE, Rule
+from effbatch_lint.source import Span
+from effbatch_lint.suppress import apply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,17 +17,50 @@ if TYPE_CHECKING:
     from effbatch_lint.engine import Read
     from effbatch_lint.recipe import Recipe
     from effbatch_lint.settings import Settings
-    from effbatch_lint.source import Span, Unreadable
+    from effbatch_lint.source import Unreadable
 
 
 def findings(read: Read) -> list[Finding]:
-    """All findings of a call, in the order of files and lines, each once, less what is switched off."""
+    """All findings of a call, in the order of files and lines, each once, less what is switched off or suppressed."""
     found = [unreadable(error) for error in read.errors]
-    found += [_named("EB905", message, span, read.settings.path) for span, message in read.settings.unknown]
+    found += [_said("EB905", message, span, read.settings.path) for span, message in read.settings.unknown]
     for recipe in read.recipes:
+        found += [_said("EB905", message, span, recipe.path) for span, message in recipe.unknown]
         found.extend(_recipe(recipe, read.settings))
+    found = _suppressed(found, read)
     found = [finding for finding in found if enabled(finding, read.settings)]
     return sorted(_once(found), key=lambda finding: finding.order)
+
+
+def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
+    """The findings less those that an ignore comment covers; pragmas that do not exist, suppress nothing, guard nothing."""
+    if not any("ffbatch" in document.source.text for document in read.files.documents):
+        return found
+    from effbatch_lint.documents.pragmas import read_pragmas  # noqa: PLC0415 - few files hold a pragma
+
+    pragmas = [(document, read_pragmas(document.source, document.kind, BY_CODE)) for document in read.files.documents]
+    claimed = {path for recipe in read.recipes for path in recipe.config.files}
+    for document, stated in pragmas:
+        found += [
+            _said("EB905", unknown.message, unknown.span, None)._replace(help=unknown.help)
+            for unknown in stated.unknown
+        ]
+        if document.source.path not in claimed:
+            found += [
+                _said("EB104", UNCLAIMED, target.span, None)._replace(help=UNCLAIMED_HELP) for target in stated.targets
+            ]
+    ran = {rule.code for rule in TABLE if _on(rule, read.settings)}
+    kept, unused = apply(found, [each for _, stated in pragmas for each in stated.suppressions], ran=ran)
+    return kept + [
+        _said("EB904", f"{each.code} has nothing to ignore here", each.span, None)._replace(help="remove the comment")
+        for each in unused
+    ]
+
+
+UNCLAIMED = "a target is declared, and the file is of no framework that is recognised"
+UNCLAIMED_HELP = (
+    "name the framework with --framework, or describe your trainer in the settings: [tool.effbatch-lint.custom]"
+)
 
 
 def unreadable(error: Unreadable) -> Finding:
@@ -68,11 +103,10 @@ def enabled(finding: Finding, settings: Settings) -> bool:
     )
 
 
-def _named(code: str, message: str, span: Span | None, path: str | None) -> Finding:
-    from effbatch_lint.source import Span as Place  # noqa: PLC0415 - a settings file with a mistake
-
+def _said(code: str, message: str, span: Span | None, path: str | None) -> Finding:
+    """A finding of no batch."""
     rule = BY_CODE[code]
-    return Finding(code, rule.name, rule.severity, message, Label(span or Place(path or "<settings>", 1, 1, 1, 1), ""))
+    return Finding(code, rule.name, rule.severity, message, Label(span or Span(path or "<settings>", 1, 1, 1, 1), ""))
 
 
 def _once(found: list[Finding]) -> list[Finding]:

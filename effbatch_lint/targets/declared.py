@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.documents.nodes import Mapping, Scalar, Sequence
+from effbatch_lint.documents.pragmas import read_pragmas
 from effbatch_lint.targets.quantity import parse_quantity
 from effbatch_lint.targets.target import Target
 from effbatch_lint.terms import Origin, Term
@@ -30,7 +31,7 @@ NOTHING = Declared()
 
 def declared(config: Config, document: Document) -> Declared:
     """The declarations of a config: those of its pragmas, then those of its ``effbatch:`` node."""
-    found = NOTHING
+    found = _pragmas(document)
     node = config.node("effbatch")
     if isinstance(node, Mapping):
         stated = _node(config, node)
@@ -38,6 +39,17 @@ def declared(config: Config, document: Document) -> Declared:
             found.targets + stated.targets, found.world_sizes or stated.world_sizes, found.unknown + stated.unknown
         )
     return found
+
+
+def _pragmas(document: Document) -> Declared:
+    pragmas = read_pragmas(document.source, document.kind)
+    targets = tuple(Target(d.quantity, Origin(d.span, "pragma"), "pragma", d.tolerance) for d in pragmas.targets)
+    sizes = tuple(
+        Term(value, "declared", (Origin(stated.span, "pragma"),), key="world-size")
+        for stated in pragmas.world_sizes
+        for value in stated.values
+    )
+    return Declared(targets, sizes)
 
 
 def _node(config: Config, node: Mapping) -> Declared:
