@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from effbatch_lint import __version__
@@ -29,7 +30,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     for all commands together costs a hook run 8 ms.
     """
     if argv and argv[0] in COMMANDS:
-        command = argparse.ArgumentParser(prog=f"effbatch-lint {argv[0]}")
+        # A formatter of given width: argparse makes one for each argument, and asking for the terminal's costs 5 ms.
+        narrow = partial(argparse.HelpFormatter, width=100)
+        command = argparse.ArgumentParser(prog=f"effbatch-lint {argv[0]}", formatter_class=narrow)  # type: ignore[arg-type] # a callable of the class's signature
         COMMANDS[argv[0]][1](command)
         given = command.parse_args(argv[1:])
         given.command = argv[0]
