@@ -29,7 +29,7 @@ def cpu_seconds(arguments: list[str], folder: str) -> float:
         os.chdir(folder)
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
-        os.execve(sys.executable, [sys.executable, *arguments], environment)
+        os.execve(sys.executable, [sys.executable, *arguments], environment)  # noqa: S606 - a process of this interpreter
     _, status, usage = os.wait4(child, 0)
     if status:
         raise SystemExit(f"{arguments} failed with status {status}")

@@ -32,7 +32,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if argv and argv[0] in COMMANDS:
         # A formatter of given width: argparse makes one for each argument, and asking for the terminal's costs 5 ms.
         narrow = partial(argparse.HelpFormatter, width=100)
-        command = argparse.ArgumentParser(prog=f"effbatch-lint {argv[0]}", formatter_class=narrow)  # type: ignore[arg-type] # a callable of the class's signature
+        command = argparse.ArgumentParser(prog=f"effbatch-lint {argv[0]}", formatter_class=narrow)
         COMMANDS[argv[0]][1](command)
         given = command.parse_args(argv[1:])
         given.command = argv[0]

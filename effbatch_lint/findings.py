@@ -97,5 +97,5 @@ class Finding(NamedTuple):
 
 
 def rule_url(code: str) -> str:
-    """The rule's page."""
-    return f"https://github.com/effbatch/effbatch-lint/blob/main/docs/rules/{code}.md"
+    """The rule's page, within this project."""
+    return f"docs/rules/{code}.md"
