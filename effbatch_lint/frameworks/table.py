@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nanotron", ("batch_accumulation_per_replica",)),
+    ("torchtitan", ("dump_folder", "flavor", "parallel_degree", "parallel_shard_degree", "local_batch_size",
+                    "num_tokens_per_microbatch_per_dp_rank")),
 )  # fmt: skip
 
 _WORDS = re.compile(b"|".join(re.escape(word.encode()) for word in dict.fromkeys(w for _, ws in TABLE for w in ws)))
