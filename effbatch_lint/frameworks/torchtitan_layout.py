@@ -105,13 +105,16 @@ def _all_groups(config: Config, group: Layout) -> Layout:
     """
     if not config.flag("fault_tolerance.enable"):
         return group
-    groups = config.integer("fault_tolerance.group_size", default=0)
+    groups = config.integer("fault_tolerance.group_size")
+    if not groups.known:
+        # The default of 0 trains nothing: the number of groups is the launcher's, as a flag of every group.
+        reason = "fault tolerance is enabled and fault_tolerance.group_size, a flag of the launch line, is not set"
+        return group._replace(replicas=unknown(reason, *config.integer("fault_tolerance.enable").origins))
     if groups.value is not None and groups.value < 1:
         problem = Problem(
             "EB304",
-            f"fault_tolerance.enable is set and fault_tolerance.group_size is {shown(groups.value)}: "
-            "no replica group reads data",
-            (groups if groups.origins else config.integer("fault_tolerance.enable"),),
+            f"fault_tolerance.group_size is {shown(groups.value)}: no replica group reads data",
+            (groups,),
             refuses=True,
             help="set fault_tolerance.group_size to the number of replica groups",
         )
