@@ -1,9 +1,9 @@
 """Every framework against its table: ``tests/frameworks/NAME.yaml``, a list of snippet -> numbers.
 
 A row: ``name``, ``source`` (where upstream says so), ``text`` (the config) in ``file`` (config.yaml when absent),
-``files`` (companions), ``world_size``, ``overrides``; ``expect`` (fields of the batch as the contract names them, and
-``framework``), ``problems`` (the codes, exactly), ``refused`` (a part of the reason), ``reasons`` (term -> a part of
-why it is unknown), ``batch`` (which one, the first when absent).
+``files`` (companions), ``world_size``, ``overrides``; ``expect`` (fields of the batch as the contract names them,
+``framework`` and ``profile``), ``problems`` (the codes, exactly), ``refused`` (a part of the reason), ``reasons``
+(term -> a part of why it is unknown), ``batch`` (which one, the first when absent).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def test_table(framework: str, row: dict[str, Any], tmp_path: Path) -> None:
     batches: Any = recipe["batches"]
     batch: dict[str, Any] = batches[row.get("batch", 0)]
     expected = {"framework": framework, **row.get("expect", {})}
-    found = {"framework": recipe["framework"], **batch}
+    found = {"framework": recipe["framework"], "profile": recipe["profile"], **batch}
     assert {key: found[key] for key in expected} == expected
     assert sorted(problem["code"] for problem in batch["problems"]) == sorted(row.get("problems", []))
     assert (row["refused"] in batch["refused"]) if "refused" in row else batch["refused"] is None

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from effbatch_lint.frameworks.framework import Framework
 
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("litgpt", ("micro_batch_size", "global_batch_size")),
     ("nanotron", ("batch_accumulation_per_replica",)),
+    ("torchtitan", ("dump_folder", "flavor", "parallel_degree", "parallel_shard_degree", "local_batch_size",
+                    "num_tokens_per_microbatch_per_dp_rank")),
 )  # fmt: skip
 
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))

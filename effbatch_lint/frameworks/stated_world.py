@@ -1,0 +1,31 @@
+"""A world size that the config states (devices x nodes) against the one that the launcher starts.
+
+Lightning's cluster environments compare the two and stop (lightning/fabric/plugins/environments/torchelastic.py and
+slurm.py, validate_settings); litgpt runs on Fabric and inherits the check.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from effbatch_lint.batch import Problem
+from effbatch_lint.terms import shown
+
+if TYPE_CHECKING:
+    from effbatch_lint.terms import Term
+
+
+def reconciled(stated: Term, launched: Term, keys: str) -> tuple[Term, tuple[Problem, ...]]:
+    """The devices of the job, and EB203 where config and launcher differ; ``keys`` names what the config multiplies."""
+    if not launched.known:
+        return stated.named("world_size"), ()
+    if not stated.known or stated.value == launched.value:
+        return launched, ()
+    problem = Problem(
+        "EB203",
+        f"{keys} is {shown(stated.value)} devices, and the job is started on {shown(launched.value)}",
+        (stated, launched),
+        refuses=True,
+        help=f"set {keys} to what is started, or start {shown(stated.value)} processes",
+    )
+    return launched, (problem,)
