@@ -17,10 +17,17 @@ def underscored(config: Config) -> Config:
     A dashed key can only come from the command line: the frameworks that accept both spellings there (tyro,
     argparse) refuse dashes in the file. So the dashed one is the newer.
     """
-    if not any("-" in word.partition("=")[0].lstrip("-") for word in config.overrides):
+    if not _dashed(config.root, depth=2):
         return config
     plain, dashed = _split(config.root, depth=2)
     return config.over(layered([plain, dashed]), config.prefix)
+
+
+def _dashed(mapping: Mapping, depth: int) -> bool:
+    return any(
+        "-" in key or (depth > 1 and isinstance(entry.value, Mapping) and _dashed(entry.value, depth - 1))
+        for key, entry in mapping.entries.items()
+    )
 
 
 def _split(mapping: Mapping, depth: int) -> tuple[Mapping, Mapping]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from effbatch_lint.frameworks.framework import Framework
 
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("lightning", ("trainer:", '"trainer"', "lightning:")),
     ("litgpt", ("micro_batch_size", "global_batch_size")),
     ("nanotron", ("batch_accumulation_per_replica",)),
     ("torchtitan", ("dump_folder", "flavor", "parallel_degree", "parallel_shard_degree", "local_batch_size",
