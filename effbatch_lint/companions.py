@@ -67,7 +67,7 @@ class Companions:
         while inside(os.path.realpath(folder), self._files.roots) and folder != os.path.dirname(folder):
             folder = os.path.dirname(folder)
             folders.append(folder)
-        for base in (self._files.root, *folders):
+        for base in (*self._files.roots, *folders):
             path = os.path.normpath(os.path.join(base, name))
             if os.path.isfile(path) and inside(os.path.realpath(path), self._files.roots):
                 return path

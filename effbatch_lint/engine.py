@@ -97,7 +97,7 @@ def check(options: Options, settings: Settings) -> Report:
 
 def _read(options: Options, settings: Settings) -> Read:
     custom = _custom(settings)
-    files = Files(_root(options, settings), settings.extra_roots)
+    files = Files(_roots(options, settings))
     read = Read(files, settings, [], [], [], [])
     forced = _forced(options.framework or settings.framework, custom)
     given = _given(options, settings)
@@ -203,10 +203,12 @@ def _given(options: Options, settings: Settings) -> dict[str, bool]:
     return given
 
 
-def _root(options: Options, settings: Settings) -> str:
-    if settings.path is not None:
-        return settings.folder
-    return project.root_of(options.paths[0]) if options.paths else settings.folder
+def _roots(options: Options, settings: Settings) -> list[str]:
+    """The folders that may be read: the settings' own, those they name, and the project of each path that is named."""
+    folders = dict.fromkeys(path if os.path.isdir(path) else os.path.dirname(path) or "." for path in options.paths)
+    named = [project.root_of(folder) for folder in folders]
+    own = [settings.folder] if settings.path is not None or not named else []
+    return list(dict.fromkeys((*own, *named, *settings.extra_roots)))
 
 
 def _custom(settings: Settings) -> list[Framework]:

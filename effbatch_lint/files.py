@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from effbatch_lint.documents.document import Document, kind_of, parse
 from effbatch_lint.source import MAX_PARSED, Source, Span, Unreadable, decode, display, read_bytes
 
 
 class Files:
-    """Reads files below ``root`` (and the ``extra_roots``) for one call, and remembers them."""
+    """Reads files below the ``roots`` for one call, and remembers them."""
 
-    def __init__(self, root: str, extra_roots: tuple[str, ...] = (), base: str | None = None) -> None:
-        self.root = os.path.realpath(root)
-        self.roots = (self.root, *(os.path.realpath(extra) for extra in extra_roots))
+    def __init__(self, roots: Sequence[str], base: str | None = None) -> None:
+        self.roots = tuple(os.path.realpath(root) for root in roots)
         self.base = os.getcwd() if base is None else base
         self._bytes: dict[str, bytes] = {}
         self._documents: dict[str, Document | Unreadable] = {}

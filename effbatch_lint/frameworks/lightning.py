@@ -13,7 +13,6 @@ ModelParallelStrategy whole nodes hold one replica (lightning_strategy).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Problem, Stage
@@ -93,7 +92,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         schedule=_schedule(stages, dims.replicas) if len(stages) > 1 else (),
         problems=(*refused, *refusals(config, chosen), *undivisible(config, written, world), *clash),
     )
-    yield replace(batch, problems=(*batch.problems, *_differs(config, batch)))
+    yield batch._replace(problems=(*batch.problems, *_differs(config, batch)))
 
 
 def _fitted(config: Config) -> Config:
