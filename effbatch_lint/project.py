@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.companions import Companions
 from effbatch_lint.compose.config import Config
-from effbatch_lint.compose.merge import layered, override
+from effbatch_lint.compose.merge import override, stacked
 from effbatch_lint.frameworks import table
 
 if TYPE_CHECKING:
@@ -83,31 +83,29 @@ def _best(known: list[Framework], config: Config) -> tuple[Framework, Framework 
 
 
 def joined(found: list[Candidate]) -> list[Candidate]:
-    """Configs handed together that their framework merges into one run (``-d configs 125M.yml local_setup.yml``).
-
-    They are one run when no key stands in two of them: two whole recipes share nearly all their keys.
-    """
+    """Configs handed together that their framework merges into one run (``-d configs 125M.yml local_setup.yml``)."""
     groups: dict[str, list[Candidate]] = {}
     for candidate in found:
-        if candidate.framework.merges:
+        if candidate.framework.merges is not None and len(candidate.document.mappings) == 1:
             groups.setdefault(candidate.framework.name, []).append(candidate)
-    out = [candidate for candidate in found if not candidate.framework.merges]
+    runs = []
     for group in groups.values():
-        keys = [{key.replace("-", "_") for key in candidate.config.root.entries} for candidate in group]
-        if len(group) > 1 and sum(map(len, keys)) == len(set().union(*keys)):
-            out.append(_merged(group))
-        else:
-            out.extend(group)
-    return out
+        one_run = group[0].framework.merges
+        if len(group) > 1 and one_run is not None and one_run([part.document.mappings[0] for part in group]):
+            runs.append(group)
+    parts = {id(candidate) for group in runs for candidate in group}
+    return [*(candidate for candidate in found if id(candidate) not in parts), *map(merged, runs)]
 
 
-def _merged(group: list[Candidate]) -> Candidate:
-    first = group[0]
-    root = layered([candidate.config.root for candidate in group])
-    paths = first.config.files
-    paths.extend(path for candidate in group[1:] for path in candidate.config.files)
-    config = first.config.over(root)
-    return first._replace(config=config)
+def merged(run: list[Candidate]) -> Candidate:
+    """The files of one run as one config, in their order; overrides lie over all of them, once."""
+    first = run[0]
+    root = stacked([part.document.mappings[0] for part in run])
+    for word in first.config.overrides:
+        if not word.startswith(("env:", "arg:")):
+            root = override(root, word)
+    first.config.files.extend(path for part in run[1:] for path in part.config.files)
+    return first._replace(config=first.config.over(root))
 
 
 def root_of(path: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Batch
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.documents.nodes import Mapping
     from effbatch_lint.documents.scalars import Dialect
     from effbatch_lint.launch import Launch
 
@@ -23,7 +24,8 @@ class Framework(NamedTuple):
         read: the batches that the config describes, the main one first.
         dialect: how the framework's loader types unquoted scalars.
         profiles: eras of keys or units, newest first.
-        merges: whether files handed together are merged into one run (``gpt-neox``), given their keys do not clash.
+        merges: whether the trees of files handed together, in that order, are one run, merged by their top-level keys
+            (``gpt-neox``); None where a run never is several files.
     """
 
     name: str
@@ -33,4 +35,4 @@ class Framework(NamedTuple):
     read: Callable[[Config, Launch], Iterator[Batch]]
     dialect: Dialect = "pyyaml"
     profiles: tuple[str, ...] = ()
-    merges: bool = False
+    merges: Callable[[Sequence[Mapping]], bool] | None = None
