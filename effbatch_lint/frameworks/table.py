@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nanotron", ("batch_accumulation_per_replica",)),
+    ("megatron_lm", ("--micro-batch-size", "--global-batch-size", "model_parallel:")),
 )  # fmt: skip
 
 _WORDS = re.compile(b"|".join(re.escape(word.encode()) for word in dict.fromkeys(w for _, ws in TABLE for w in ws)))
