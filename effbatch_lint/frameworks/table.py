@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nanotron", ("batch_accumulation_per_replica",)),
+    ("gpt_neox", (
+        "pipe_parallel_size", "pipe-parallel-size", '"model_parallel_size', '"model-parallel-size',
+        "lr_decay_style", "lr-decay-style", "global_num_gpus",
+    )),
     ("megatron_lm", ("--micro-batch-size", "--global-batch-size", "model_parallel:")),
 )  # fmt: skip
 
