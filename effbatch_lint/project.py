@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.companions import Companions
 from effbatch_lint.compose.config import Config
-from effbatch_lint.compose.merge import layered, override
+from effbatch_lint.compose.merge import layered, override, stacked
 from effbatch_lint.frameworks import table
 
 if TYPE_CHECKING:
@@ -83,25 +83,20 @@ def _best(known: list[Framework], config: Config) -> tuple[Framework, Framework 
 
 
 def joined(found: list[Candidate], named: Iterable[str]) -> list[Candidate]:
-    """Configs named together that their framework merges into one run (``-d configs 125M.yml local_setup.yml``).
-
-    They are one run when no key stands in two of them: two whole recipes share nearly all their keys.
-    """
+    """Configs named together that their framework merges into one run (``-d configs 125M.yml local_setup.yml``)."""
     together = {os.path.abspath(path) for path in named}
     groups: dict[str, list[Candidate]] = {}
-    out = []
     for candidate in found:
-        if candidate.framework.merges and candidate.document.source.real in together:
+        mergeable = candidate.framework.merges is not None and len(candidate.document.mappings) == 1
+        if mergeable and candidate.document.source.real in together:
             groups.setdefault(candidate.framework.name, []).append(candidate)
-        else:
-            out.append(candidate)
+    runs = []
     for group in groups.values():
-        keys = [{key.replace("-", "_") for key in candidate.config.root.entries} for candidate in group]
-        if len(group) > 1 and sum(map(len, keys)) == len(set().union(*keys)):
-            out.append(_layered(group))
-        else:
-            out.extend(group)
-    return out
+        one = group[0].framework.merges
+        if len(group) > 1 and one is not None and one([part.document.mappings[0] for part in group]):
+            runs.append(group)
+    parts = {id(candidate) for group in runs for candidate in group}
+    return [*(candidate for candidate in found if id(candidate) not in parts), *map(merged, runs)]
 
 
 def one_run(found: list[Candidate]) -> tuple[Candidate | None, Config | None]:
@@ -114,19 +109,22 @@ def one_run(found: list[Candidate]) -> tuple[Candidate | None, Config | None]:
     engine = next((candidate for candidate in found if candidate.framework.role == "engine"), None)
     if not trainers:
         return (engine or launcher), (launcher.config if launcher is not None and engine is not None else None)
-    main = _layered(trainers) if len(trainers) > 1 else trainers[0]
+    main = merged(trainers) if len(trainers) > 1 else trainers[0]
     if engine is not None and not main.config.has("deepspeed"):
         root = override(main.config.root, f"deepspeed={engine.document.source.real}")
         main = main._replace(config=main.config.over(root))
     return main, launcher.config if launcher is not None else None
 
 
-def _layered(group: list[Candidate]) -> Candidate:
-    """The first config with the others on top of it; all their files are its files."""
-    first = group[0]
-    root = layered([candidate.config.root for candidate in group])
-    paths = first.config.files
-    paths.extend(path for candidate in group[1:] for path in candidate.config.files)
+def merged(run: list[Candidate]) -> Candidate:
+    """The files of one run as one config, in their order; overrides lie over all of them, once."""
+    first = run[0]
+    trees = [part.document.mappings[0] for part in run]
+    root = stacked(trees) if first.framework.merges is not None else layered(trees)
+    for word in first.config.overrides:
+        if not word.startswith(("env:", "arg:")):
+            root = override(root, word)
+    first.config.files.extend(path for part in run[1:] for path in part.config.files)
     return first._replace(config=first.config.over(root))
 
 

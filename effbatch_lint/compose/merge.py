@@ -48,7 +48,7 @@ def _set(root: Mapping, key: str, entry: Entry) -> Mapping:
     head, dot, tail = key.partition(".")
     if key in entries or not dot:
         old = entries.get(key)
-        entries[key] = Entry(key, entry.span, entry.value, _before(old), entry.note)
+        entries[key] = Entry(key, entry.span, entry.value, before(old), entry.note)
         return Mapping(entries, root.span)
     below = entries[head].value if head in entries else None
     if isinstance(below, Sequence) and tail.partition(".")[0].isdecimal():
@@ -68,7 +68,8 @@ def _set_item(items: Sequence, key: str, entry: Entry) -> Sequence:
     return Sequence(changed, items.span)
 
 
-def _before(old: Entry | None) -> tuple[Entry, ...]:
+def before(old: Entry | None) -> tuple[Entry, ...]:
+    """What an entry that replaces ``old`` overrode: the newest first."""
     return () if old is None else (Entry(old.key, old.span, old.value, (), old.note), *old.previous)
 
 
@@ -80,6 +81,20 @@ def layered(roots: list[Mapping]) -> Mapping:
     return result
 
 
+def stacked(roots: list[Mapping]) -> Mapping:
+    """Several trees as one by their top-level keys alone: a later entry replaces an earlier one whole, which is kept
+    among the ``duplicates``."""
+    entries: dict[str, Entry] = {}
+    lost: list[Entry] = [entry for root in roots for entry in root.duplicates]
+    for root in roots:
+        for key, entry in root.entries.items():
+            old = entries.get(key)
+            if old is not None:
+                lost.append(old)
+            entries[key] = Entry(key, entry.span, entry.value, (*entry.previous, *before(old)), entry.note)
+    return Mapping(lambda: (entries, lost), roots[0].span)
+
+
 def _layer(below: Mapping, above: Mapping) -> Mapping:
     entries = dict(below.entries)
     for key, entry in above.entries.items():
@@ -88,5 +103,5 @@ def _layer(below: Mapping, above: Mapping) -> Mapping:
             value: Node = _layer(old.value, entry.value)
             entries[key] = Entry(key, entry.span, value)
         else:
-            entries[key] = Entry(key, entry.span, entry.value, (*entry.previous, *_before(old)), entry.note)
+            entries[key] = Entry(key, entry.span, entry.value, (*entry.previous, *before(old)), entry.note)
     return Mapping(entries, above.span)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Batch
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.documents.nodes import Mapping
     from effbatch_lint.documents.scalars import Dialect
     from effbatch_lint.launch import Launch
 
@@ -25,7 +26,8 @@ class Framework(NamedTuple):
         profiles: eras of keys or units, newest first.
         role: ``trainer`` reads a whole run; ``launcher`` (accelerate) and ``engine`` (DeepSpeed) files are also part of
             another trainer's run.
-        merges: whether files handed together are merged into one run (``gpt-neox``), given their keys do not clash.
+        merges: whether the trees of files handed together, in that order, are one run, merged by their top-level keys
+            (``gpt-neox``); None where a run never is several files.
     """
 
     name: str
@@ -36,4 +38,4 @@ class Framework(NamedTuple):
     dialect: Dialect = "pyyaml"
     profiles: tuple[str, ...] = ()
     role: Literal["trainer", "launcher", "engine"] = "trainer"
-    merges: bool = False
+    merges: Callable[[Sequence[Mapping]], bool] | None = None

@@ -19,6 +19,11 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nanotron", ("batch_accumulation_per_replica",)),
     ("torchtitan", ("dump_folder", "flavor", "parallel_degree", "parallel_shard_degree", "local_batch_size",
                     "num_tokens_per_microbatch_per_dp_rank")),
+    ("gpt_neox", (
+        "pipe_parallel_size", "pipe-parallel-size", '"model_parallel_size', '"model-parallel-size',
+        "lr_decay_style", "lr-decay-style", "global_num_gpus",
+    )),
+    ("megatron_lm", ("--micro-batch-size", "--global-batch-size", "model_parallel:")),
 )  # fmt: skip
 
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))

@@ -1,0 +1,77 @@
+"""Megatron's flags from a launch line, and beside a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from effbatch_lint.compose.config import Config, from_mapping
+from effbatch_lint.frameworks import megatron_lm
+from effbatch_lint.frameworks.megatron_flags import flags, values, written
+from effbatch_lint.launch import Launch
+from effbatch_lint.terms import Term
+
+EIGHT = Term(8, "declared", key="--world-size")
+
+
+def test_a_launch_line_alone() -> None:
+    launch = Launch(
+        EIGHT,
+        program="pretrain_gpt.py",
+        overrides={"micro-batch-size": "4", "global_batch_size": "64", "seq-length": "2048", "bf16": True},
+    )
+    batch = next(megatron_lm.read(from_mapping({}), launch))
+    assert batch.as_dict()["effective_batch"] == 64
+    assert batch.accumulation.value == 2
+    assert [origin.note for origin in batch.micro.origins] == ["launch line of pretrain_gpt.py"]
+
+
+def test_flags_of_a_launch_line_are_recognised() -> None:
+    given = {"micro-batch-size": "4", "tensor-model-parallel-size": "2", "seq-length": "128"}
+    assert megatron_lm.recognise(from_mapping(given)) == 3
+    assert megatron_lm.recognise(from_mapping({**given, "deepspeed_config": "ds.json"})) == 0
+    assert megatron_lm.recognise(from_mapping({**given, "zero-stage": "1"})) == 0
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"micro_batch_size": 4, "sequence_len": 4096, "gradient_accumulation_steps": 2},
+        {"micro_batch_size": 4, "global_batch_size": 8, "tensor_model_parallel_size": 2, "seq_length": 64},
+        {"model": {"micro_batch_size": 4, "tensor_model_parallel_size": 2}, "trainer": {"devices": 8}},
+        {"model_parallel": {"context_parallel_size": 8}, "dataloader": {"batch_size": 1}},
+        {"MODE": "inference", "MODEL_ARGS": {"--micro-batch-size": 1, "--seq-length": 4}},
+        {"MODEL_ARGS": {"trainer.max_steps": 2}},
+    ],
+    ids=["axolotl", "ms-swift", "nemo", "hydra", "inference", "nemo-test"],
+)
+def test_other_files_are_not(other: dict[str, object]) -> None:
+    assert megatron_lm.recognise(from_mapping(other)) == 0
+
+
+def test_a_file_counts_over_the_launch_line() -> None:
+    launch = Launch(EIGHT, overrides={"micro-batch-size": "4", "global-batch-size": "64"})
+    args = flags(from_mapping({"MODEL_ARGS": {}, "micro_batch_size": 2}), launch=launch)
+    assert (args.integer("micro-batch-size").value, args.integer("global-batch-size").value) == (2, 64)
+
+
+@pytest.mark.parametrize("given", [[2, "4"], "[2 4]", "2 4", "2,4"], ids=repr)
+def test_several_values(given: object) -> None:
+    assert values(from_mapping({"sizes": given}), "sizes") == ["2", "4"]
+
+
+@pytest.mark.parametrize("given", [None, {}, ""], ids=repr)
+def test_no_value(given: object) -> None:
+    config: Config = from_mapping({"sizes": given} if given is not None else {})
+    assert (values(config, "sizes"), written(config, "sizes")) == ([], "")
+
+
+def test_a_ramp_of_many_steps_keeps_its_ends() -> None:
+    config = from_mapping({
+        "model_parallel": {"tensor_model_parallel_size": 1, "pipeline_model_parallel_size": 1, "context_parallel_size": 1},
+        "micro_batch_size": 1,
+        "global_batch_size": 10_000_000,
+        "rampup_batch_size": [8, 8, 10],
+        "seq_length": 8,
+    })  # fmt: skip
+    batch = next(megatron_lm.read(config, Launch(EIGHT)))
+    assert [stage.effective_batch.value for stage in batch.schedule] == [8, 10_000_000]
