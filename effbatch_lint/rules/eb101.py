@@ -8,7 +8,7 @@ Why it matters
     Learning rate, warm-up and the number of steps were chosen for the declared batch. With another one the published
     recipe is not reproduced, and nothing else says so: the run starts, the loss falls.
 
-Example:
+Example
     # effbatch: target=256 world-size=8
     micro_batch_size: 4
     gradient_accumulation_steps: 4        # 4 x 4 x 8 = 128
@@ -19,7 +19,7 @@ Use instead
     gradient_accumulation_steps: 8        # 4 x 8 x 8 = 256
     or, when the new batch is meant: # effbatch: target=128
 
-See Also:
+See also
     EB102 when the factor is a product of model-parallel degrees; EB105 when only the unit differs.
 """
 

@@ -9,7 +9,7 @@ Why it matters
     It is the commonest way to get a batch wrong: turning tensor parallelism on divides the batch by its degree, and the
     formula "micro batch x accumulation x GPUs" of the README goes on saying the old number.
 
-Example:
+Example
     # effbatch: target=2048 world-size=64
     micro_batch_size: 4
     gradient_accumulation_steps: 8
@@ -19,7 +19,7 @@ Use instead
     gradient_accumulation_steps: 32       # 4 x 32 x 16 = 2,048
     or, when the smaller batch is meant: # effbatch: target=512
 
-Note:
+Note
     Expert parallelism borrows data-parallel ranks, and does not divide the replicas in any framework read here.
 """
 

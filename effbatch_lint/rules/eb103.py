@@ -8,7 +8,7 @@ Why it matters
     Token budgets, learning-rate schedules and scaling laws are written in tokens. A sequence length that doubled, or a
     micro batch that was halved for memory, changes them without touching any key with "batch" in its name.
 
-Example:
+Example
     # effbatch: tokens=4M world-size=64
     micro_batch_size: 8
     gradient_accumulation_steps: 4
@@ -18,7 +18,7 @@ Use instead
     gradient_accumulation_steps: 2        # 4,194,304
     or, when the new number is meant: # effbatch: tokens=8.4M
 
-Note:
+Note
     Where rows are padded, batch x sequence length is an upper bound; a smaller declaration is then not judged unless
     the bound is a whole multiple of it.
 """

@@ -6,7 +6,7 @@ What it checks
 Why it matters
     A declaration that nothing checks is a comment. The finding says which number is missing and how to give it.
 
-Example:
+Example
     # effbatch: target=2048
     micro_batch_size: 4
     gradient_accumulation_steps: 8        # 32 per replica; how many replicas?

@@ -8,7 +8,7 @@ Why it matters
     In reinforcement learning a step of 64 prompts with 8 completions each is 512 completions; frameworks differ in
     which of the two their batch key counts, and some changed it between releases.
 
-Example:
+Example
     # effbatch: target=64 unit=completions
     per_device_train_batch_size: 16       # 16 x 4 x 8 = 512 completions = 64 prompts
     gradient_accumulation_steps: 4

@@ -7,7 +7,7 @@ What it checks
 Why it matters
     One of them is stale, and whoever reads only that one reproduces another recipe.
 
-Example:
+Example
     # effbatch: target=2048               in the config
     target = 1024                         in pyproject.toml, for the same recipe
 

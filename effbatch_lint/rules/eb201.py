@@ -6,13 +6,13 @@ What it checks
 Why it matters
     The framework stops at start, on a cluster that has already been allocated.
 
-Example:
+Example
     # effbatch: world-size=8
     parallelism: {tensor_parallel_degree: 3}
 
 Use instead
     Degrees whose product divides the devices, or a multiple of the product as the number of devices.
 
-Note:
+Note
     HF Trainer divides by floor and starts: devices that are left over are then reported by EB303.
 """

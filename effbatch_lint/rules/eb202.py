@@ -7,7 +7,7 @@ What it checks
 Why it matters
     The framework stops at start; or, where it does not, the batch is another one than the config suggests.
 
-Example:
+Example
     # effbatch: world-size=8
     parallelism: {dp: 2, tp: 2, pp: 1}    # 4 devices
 

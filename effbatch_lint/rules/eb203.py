@@ -7,7 +7,7 @@ What it checks
 Why it matters
     One of them is stale. Which of the two wins is the framework's business, and the batch follows it.
 
-Example:
+Example
     # effbatch: world-size=16
     devices: 8
     num_nodes: 1

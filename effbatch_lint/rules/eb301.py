@@ -8,7 +8,7 @@ What it checks
 Why it matters
     Some frameworks stop at start, others let one of the two win silently.
 
-Example:
+Example
     train_batch_size: 256
     train_micro_batch_size_per_gpu: 4
     gradient_accumulation_steps: 4        # 4 x 4 x 8 = 128 on 8 devices

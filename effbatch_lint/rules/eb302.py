@@ -6,7 +6,7 @@ What it checks
 Why it matters
     The run stops after the cluster has been allocated; a number of devices that changed is the usual cause.
 
-Example:
+Example
     global_batch_size: 100
     local_batch_size: 8                   # 8 x 8 replicas = 64, and 100 / 64 is not whole
 

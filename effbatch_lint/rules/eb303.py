@@ -7,7 +7,7 @@ What it checks
 Why it matters
     Nothing is logged. A global batch of 125 trains with 120.
 
-Example:
+Example
     train: {global_batch_size: 125, micro_batch_size: 5}
     devices: 8                            # 125 // 8 = 15, 15 // 5 = 3: 5 x 3 x 8 = 120
 

@@ -7,7 +7,7 @@ What it checks
 Why it matters
     The run stops at start.
 
-Example:
+Example
     A DeepSpeed JSON with `gradient_accumulation_steps` and neither of the two batch-size keys.
 
 Use instead

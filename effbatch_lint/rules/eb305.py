@@ -7,7 +7,7 @@ What it checks
 Why it matters
     Whoever reads the config believes it.
 
-Example:
+Example
     micro_batch_size: 1
     batch_size: 4                         # axolotl: only used to estimate steps; accumulation stays 1
 

@@ -7,7 +7,7 @@ What it checks
 Why it matters
     The reader sees the first one.
 
-Example:
+Example
     gradient_accumulation_steps: 4
     learning_rate: 1e-5
     gradient_accumulation_steps: 8        # this one counts

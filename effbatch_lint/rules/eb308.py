@@ -8,7 +8,7 @@ What it checks
 Why it matters
     The batch of the run is decided by whoever starts it.
 
-Example:
+Example
     micro_batch_size: 4
     gradient_accumulation_steps: 8
 

@@ -7,7 +7,7 @@ What it checks
 Why it matters
     A config that cannot be read is not guarded.
 
-Example:
+Example
     micro_batch_size: [4
 
 Use instead

@@ -7,7 +7,7 @@ What it checks
 Why it matters
     The run stops before it starts.
 
-Example:
+Example
     a.yaml: deepspeed: b.yaml
     b.yaml: deepspeed: a.yaml
 

@@ -8,7 +8,7 @@ What it checks
 Why it matters
     The tool does not guess. What it does not know it says, with the reason.
 
-Example:
+Example
     micro_batch_size: ${oc.env:MICRO}
 
 Use instead

@@ -6,7 +6,7 @@ What it checks
 Why it matters
     It would hide the next finding there.
 
-Example:
+Example
     gradient_accumulation_steps: 8  # effbatch: ignore[EB301] the JSON is generated
 
 Use instead

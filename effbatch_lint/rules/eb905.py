@@ -6,7 +6,7 @@ What it checks
 Why it matters
     A declaration with a typing error guards nothing.
 
-Example:
+Example
     # effbatch: traget=2048
 
 Use instead
