@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nanotron", ("batch_accumulation_per_replica",)),
     ("deepspeed", ("train_micro_batch_size_per_gpu", '"train_batch_size"', '"gradient_accumulation_steps"', '"elasticity"')),
+    ("accelerate", ("distributed_type",)),
     ("hf_trainer", ("per_device_train_batch_size", "per_gpu_train_batch_size")),
 )  # fmt: skip
 
