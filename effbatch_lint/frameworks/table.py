@@ -18,6 +18,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nanotron", ("batch_accumulation_per_replica",)),
     ("deepspeed", ("train_micro_batch_size_per_gpu", '"train_batch_size"', '"gradient_accumulation_steps"', '"elasticity"')),
     ("accelerate", ("distributed_type",)),
+    ("axolotl", ("base_model",)),
     ("hf_trainer", ("per_device_train_batch_size", "per_gpu_train_batch_size")),
 )  # fmt: skip
 
