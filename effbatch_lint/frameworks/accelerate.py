@@ -38,15 +38,16 @@ SCRIPT = "the training script sets it, and accelerate's launch file does not hol
 
 
 def recognise(config: Config) -> int:
-    """``distributed_type`` is in every file that ``accelerate config`` wrote."""
-    if not config.count("distributed_type"):
+    """``distributed_type`` with a value of accelerate's is in every launch file, however short."""
+    known = ("NO", "FSDP", "DEEPSPEED", "MEGATRON_LM", "XLA", "TPU")
+    if not config.count("distributed_type") or not (kind(config) in known or kind(config).startswith("MULTI_")):
         return 0
     rest = config.count(
         "compute_environment", "num_processes", "num_machines", "machine_rank", "main_training_function",
         "mixed_precision", "rdzv_backend", "same_network", "use_cpu", "deepspeed_config", "fsdp_config",
-        "megatron_lm_config", "parallelism_config",
+        "megatron_lm_config", "parallelism_config", "fp8_config",
     )  # fmt: skip
-    return 1 + rest if config.count("num_processes", "compute_environment", "num_machines") else 0
+    return 1 + rest if rest else 0
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
@@ -94,7 +95,7 @@ def _with_script(config: Config, layout: Layout, json: Config | None, problems: 
         unit="samples",
         global_batch=trainer_deepspeed.pinned(json, layout.tensor),
         declared=deepspeed_json.declared(json),
-        problems=(*problems, *triple.problems, *deepspeed_json.copies_counted(json)),
+        problems=(*problems, *(triple.problems or deepspeed_json.copies_counted(json))),
     )
 
 

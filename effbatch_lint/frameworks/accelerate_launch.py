@@ -40,8 +40,11 @@ def processes(config: Config) -> Term:
     if kind(config) == "NO":
         return Term(1, "derived", _origins(config, "distributed_type"), "one process: distributed_type is NO")
     total = config.integer("num_processes")
-    if total.value == -1:
-        return unknown("num_processes is -1: accelerate wants it on the command line", *total.origins, key=total.key)
+    if total.value == -1 or not config.has("num_processes"):
+        state = "not set" if total.value is None else "-1"
+        return unknown(
+            f"num_processes is {state}: accelerate wants it on the command line", *total.origins, key=total.key
+        )
     machines = config.integer("num_machines", default=1)
     if not total.value or not machines.value or total.value % machines.value == 0:
         return total

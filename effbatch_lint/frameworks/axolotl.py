@@ -19,6 +19,7 @@ from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.frameworks import axolotl_checks, deepspeed_json, trainer_deepspeed
 from effbatch_lint.frameworks.axolotl_checks import ACCUMULATION, MICRO, TOTAL
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.spelling import underscored
 from effbatch_lint.terms import Term, floor
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def recognise(config: Config) -> int:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; its tokens are bounded by ``sequence_len``, to which rows are padded or packed."""
+    config = underscored(config)
     world = _world(config, launch)
     micro = config.integer(MICRO, default=1)
     accumulation = _accumulation(config, micro)

@@ -22,28 +22,42 @@ TOTAL = "batch_size"
 
 
 def unplaced(config: Config, layout: Layout) -> Problem | None:
-    """What the data-parallel degrees leave over: axolotl or accelerate stops then."""
+    """What the expert and data-parallel degrees leave over: axolotl or accelerate stops then."""
     expert = config.integer("expert_parallel_size", default=1)
     replicate = config.integer("dp_replicate_size", default=1)
     shard = config.integer("dp_shard_size", default=1)
     fsdp = config.has("fsdp", "fsdp_config")
-    replicas = layout.replicas.value
+    replicas, world = layout.replicas.value, layout.world
     if not isinstance(replicas, int) or not expert.value or not replicate.value or not shard.value:
         return None
-    degrees = tuple(term for term in (expert, replicate, shard) if term.value != 1)
-    if replicas % expert.value == 0:
-        rest = int(replicas // expert.value)
-        written = int(shard.value) if config.has("dp_shard_size") else None
-        if placed(rest, int(replicate.value), written, fsdp=fsdp) == rest:
-            return None
-    names = " x ".join(f"{term.key} {shown(term.value)}" for term in degrees) or "dp_shard_size 1"
+    if replicas % expert.value:
+        return Problem(
+            "EB202",
+            f"expert_parallel_size {shown(expert.value)} does not divide the {shown(replicas)} replicas",
+            (expert, world),
+            refuses=True,
+            help=f"use an expert_parallel_size that divides {shown(replicas)}",
+        )
+    rest = int(replicas // expert.value)
+    written = int(shard.value) if config.has("dp_shard_size") else None
+    if placed(rest, int(replicate.value), written, fsdp=fsdp) == rest:
+        return None
+    if written is not None and not fsdp:
+        return Problem(
+            "EB304",
+            f"dp_shard_size {shown(written)} wants FSDP, and there is no fsdp_config",
+            (shard, world),
+            refuses=True,
+            help="add fsdp_config, or leave dp_shard_size out",
+        )
+    degrees = tuple(term for term in (replicate, shard) if term.value != 1)
+    names = " x ".join(f"{term.key} {shown(term.value)}" for term in degrees)
     return Problem(
         "EB202",
-        f"{names}{'' if fsdp else ' without fsdp_config'} cannot place the {shown(replicas)} replicas of "
-        f"{shown(layout.world.value)} devices",
-        (*(degrees or (shard,)), layout.world),
+        f"{names} make {shown(product(replicate, shard).value)}, and {shown(world.value)} devices leave {shown(rest)} to them",
+        (*degrees, world),
         refuses=True,
-        help=f"leave dp_shard_size out, or let the degrees make {shown(replicas)}" + ("" if fsdp else ", with FSDP"),
+        help=f"make them {shown(rest)}, or leave dp_shard_size out",
     )
 
 

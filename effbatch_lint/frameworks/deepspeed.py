@@ -38,21 +38,20 @@ TRAINER_MICRO = ("per_device_train_batch_size", "per_gpu_train_batch_size")
 
 
 def recognise(config: Config) -> int:
-    """A batch key at the top, and nothing of the GPT-NeoX and accelerate files that use the same names."""
+    """DeepSpeed's own file is JSON (read with hjson): the same names in YAML are GPT-NeoX's, or a launcher's."""
     others = (
         "pipe_parallel_size", "pipe-parallel-size", "model_parallel_size", "model-parallel-size", "num_layers",
         "num-layers", "distributed_type", "output_dir", "base_model", "per_device_eval_batch_size",
     )  # fmt: skip
-    elastic = config.flag("elasticity.enabled")
-    if not (config.count(BATCH, MICRO, ACCUMULATION) or elastic) or config.count(*others):
+    if config.path.endswith((".yaml", ".yml", ".toml")) or config.count(*others):
         return 0
+    numbers = config.count(BATCH, MICRO, ACCUMULATION)
     rest = config.count(
         "zero_optimization", "fp16", "bf16", "optimizer", "scheduler", "steps_per_print", "gradient_clipping",
         "wall_clock_breakdown", "tensor_parallel", "elasticity", "zero_allow_untested_optimizer",
     )  # fmt: skip
-    if not rest and not config.count(MICRO):
-        return 0
-    return config.count(BATCH, MICRO, ACCUMULATION) + rest
+    own = config.count(MICRO, "zero_optimization") or config.flag("elasticity.enabled") or (numbers and rest)
+    return numbers + rest if own else 0
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
@@ -82,7 +81,7 @@ def _by_itself(config: Config, world: Term) -> Batch:
         unit="samples",
         global_batch=fixed if fixed is None or layout.tensor.value == 1 else exact(fixed, layout.tensor),
         declared=deepspeed_json.declared(config),
-        problems=(*_texts(config), *triple.problems, *deepspeed_json.copies_counted(config)),
+        problems=(*_texts(config), *triple.problems) or tuple(deepspeed_json.copies_counted(config)),
     )
 
 
@@ -153,10 +152,8 @@ def _through_trainer(config: Config, world: Term) -> Batch:
         unit="samples",
         global_batch=None if world.known else trainer_deepspeed.pinned(json, layout.model_parallel),
         declared=deepspeed_json.declared(json),
-        problems=(
-            *trainer_deepspeed.mismatches(json, micro, accumulation, world),
-            *deepspeed_json.copies_counted(json),
-        ),
+        problems=tuple(trainer_deepspeed.mismatches(json, micro, accumulation, world))
+        or tuple(deepspeed_json.copies_counted(json)),
         profile="filled in by HF Trainer",
     )
 

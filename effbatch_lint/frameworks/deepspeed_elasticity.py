@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MOST = 100_000_000
 MOST_SIZES = 64
 
+FITTING = "use a number of devices that fits, or change max_train_batch_size and micro_batch_sizes"
+
 
 def elastic_batch(config: Config, world: Term) -> Batch:
     """The batch of a file with an enabled ``elasticity`` block."""
@@ -43,7 +45,7 @@ def elastic_batch(config: Config, world: Term) -> Batch:
                 batch = Term(batch_of_any(settings)[0], "derived", (origin,), "elastic training")
         except Refused as error:
             place = Term(None, "read", (origin,), key="elasticity")
-            problems.append(Problem("EB304", f"elasticity: {error}", (place, world), refuses=True))
+            problems.append(Problem("EB304", f"elasticity: {error}", (place, world), refuses=True, help=FITTING))
     return Batch(
         micro=micro,
         accumulation=accumulation,

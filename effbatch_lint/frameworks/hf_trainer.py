@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.spelling import underscored
 from effbatch_lint.frameworks.trainer_batch import ACCUMULATION, MICRO, OLD_MICRO, trainer_batch
 from effbatch_lint.frameworks.trainer_example import example_of
 
@@ -33,6 +34,7 @@ OTHERS = (
 
 def recognise(config: Config) -> int:
     """A batch key of TrainingArguments and another of its keys; few, so that programs with more of their own win."""
+    config = underscored(config)
     if config.count(*OTHERS) or not config.count(MICRO, OLD_MICRO, ACCUMULATION):
         return 0
     rest = config.count(
@@ -45,6 +47,7 @@ def recognise(config: Config) -> int:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; the unit is what the keys beside Trainer's tell of the data set."""
+    config = underscored(config)
     yield trainer_batch(config, launch, example_of(config))
 
 

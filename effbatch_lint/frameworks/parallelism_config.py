@@ -22,13 +22,14 @@ ARGUMENT = "parallelism_config."
 
 
 class Degrees(NamedTuple):
-    """The sizes of a ParallelismConfig."""
+    """The sizes of a ParallelismConfig, and the place of the whole."""
 
     replicate: Term
     shard: Term
     tensor: Term
     context: Term
     sequence: Term
+    place: Term
 
     @property
     def split(self) -> Term:
@@ -38,8 +39,14 @@ class Degrees(NamedTuple):
 
 def degrees(config: Config, stem: str = LAUNCH_FILE) -> Degrees:
     """The sizes under keys that begin with ``stem``; 1 where a key is absent."""
+    origin = config.origin("parallelism_config")
     return Degrees(
-        *(config.integer(f"{stem}{name}_size", default=1) for name in ("dp_replicate", "dp_shard", "tp", "cp", "sp"))
+        replicate=config.integer(f"{stem}dp_replicate_size", default=1),
+        shard=config.integer(f"{stem}dp_shard_size", default=1),
+        tensor=config.integer(f"{stem}tp_size", default=1),
+        context=config.integer(f"{stem}cp_size", default=1),
+        sequence=config.integer(f"{stem}sp_size", default=1),
+        place=Term(None, "read", () if origin is None else (origin,), key="parallelism_config"),
     )
 
 
@@ -52,10 +59,10 @@ def refusal(sizes: Degrees, world: Term, distributed: str = "", fsdp_version: st
         distributed: ``distributed_type`` of the launch file, when there is one.
         fsdp_version: "1" (also when absent) or "2".
     """
-    replicate, shard, tensor, context, sequence = sizes
-    if any(size.value is None for size in sizes):
+    replicate, shard, tensor, context, sequence, _ = sizes
+    if any(size.value is None for size in sizes[:-1]):
         return None
-    split = tuple(size for size in sizes if size.value != 1)
+    split = tuple(size for size in sizes[:-1] if size.value != 1)
     if context.value != 1 and sequence.value != 1:
         return Problem(
             "EB304",
@@ -99,7 +106,7 @@ def _wrong_product(sizes: Degrees, split: tuple[Term, ...], world: Term) -> Prob
     fits = world.value % shared.value == 0
     return Problem(
         "EB202",
-        f"{' x '.join(map(_named, split))} make {shown(needed.value)} processes, and the job has {shown(world.value)}",
+        f"{' x '.join(map(_named, split))} make up {shown(needed.value)} processes, and the job has {shown(world.value)}",
         (*split, world),
         refuses=True,
         help=f"dp_replicate_size x dp_shard_size must be {shown(world.value // shared.value)}"
@@ -114,7 +121,7 @@ def _nothing_to_shard(sizes: Degrees, world: Term) -> Problem | None:
     return Problem(
         "EB304",
         "FSDP version 2 has nothing to shard over: dp_shard_size and cp_size are both 1",
-        (sizes.shard, sizes.context, world),
+        (sizes.place, world),
         refuses=True,
         help="set dp_shard_size to the number of replicas",
     )

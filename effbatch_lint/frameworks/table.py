@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nanotron", ("batch_accumulation_per_replica",)),
-    ("deepspeed", ("train_micro_batch_size_per_gpu", '"train_batch_size"', '"gradient_accumulation_steps"', '"elasticity"')),
+    ("deepspeed", ("train_micro_batch_size_per_gpu", '"train_batch_size"', '"zero_optimization"', '"elasticity"')),
     ("accelerate", ("distributed_type",)),
     ("axolotl", ("base_model",)),
-    ("hf_trainer", ("per_device_train_batch_size", "per_gpu_train_batch_size")),
+    ("hf_trainer", ("per_device_train_batch_size", "per-device-train-batch-size", "per_gpu_train_batch_size")),
 )  # fmt: skip
 
 _WORDS = re.compile(b"|".join(re.escape(word.encode()) for word in dict.fromkeys(w for _, ws in TABLE for w in ws)))

@@ -167,8 +167,8 @@ def _zero_stage(arguments: Arguments) -> str | None:
 def _deepspeed_problems(arguments: Arguments, micro: Term, accumulation: Term) -> Iterator[Problem]:
     json = arguments.deepspeed.config
     if json is not None:
-        yield from trainer_deepspeed.mismatches(json, micro, accumulation, arguments.world)
-        yield from deepspeed_json.copies_counted(json)
+        differing = tuple(trainer_deepspeed.mismatches(json, micro, accumulation, arguments.world))
+        yield from differing or deepspeed_json.copies_counted(json)
     if arguments.own_deepspeed or arguments.launch_file is None or (json is not None and json.has(ACCUMULATION)):
         return
     told = accelerate_launch.launch_accumulation(arguments.launch_file)

@@ -66,9 +66,10 @@ def mismatches(json: Config, micro: Term, accumulation: Term, processes: Term) -
         yield from _texts(json, key)
         number = deepspeed_json.stated(json, key)
         if number is not None and number.known and argument.known and number.value != argument.value:
+            other = "the argument" if argument.key in (None, key) else argument.key
             yield Problem(
                 "EB301",
-                f"{key} is {shown(number.value)} in {_name(json)}, and {argument.key or key} is {shown(argument.value)}",
+                f"{key} is {shown(number.value)} in {_name(json)}, and {other} is {shown(argument.value)}",
                 (number, argument),
                 refuses=True,
                 help=f'write "auto" for {key}, or make the two equal',
@@ -102,7 +103,7 @@ def _total(json: Config, whole: Term, micro: Term, accumulation: Term, processes
     else:
         return
     needed = whole.value // own.value
-    fits = f"{shown(needed)} processes reach it, or " if whole.value % own.value == 0 else ""
+    fits = f"start it on {shown(needed)} processes, or " if whole.value % own.value == 0 else ""
     yield Problem(
         "EB301",
         f"{BATCH} is {shown(whole.value)} in {_name(json)}, and {reached}",
@@ -126,4 +127,5 @@ def _texts(json: Config, key: str) -> Iterator[Problem]:
 
 
 def _name(json: Config) -> str:
-    return f"{json.prefix.rstrip('.')}" if json.prefix else json.path
+    """Where the numbers stand: the JSON, or the key under which they are written in place."""
+    return json.prefix.rstrip(".") or json.path

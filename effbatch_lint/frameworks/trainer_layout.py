@@ -25,8 +25,8 @@ def trainer_layout(world: Term, *, tensor: Term = ONE, context: Term = ONE, sequ
     names = " x ".join(f"{term.key} {shown(term.value)}" for term in degrees)
     left_over = Problem(
         "EB201",
-        f"{shown(world.value)} processes are no multiple of {shown(model.value)} ({names}): Trainer counts "
-        f"{shown(layout.replicas.value)} replicas, and {shown(world.value % model.value)} processes are in none",
+        f"{shown(world.value)} processes are no multiple of {shown(model.value)} ({names}): "
+        f"{shown(world.value % model.value)} of them are in no replica, and Trainer does not notice",
         (*degrees, world),
         help=f"use a multiple of {shown(model.value)} processes",
     )
