@@ -49,6 +49,12 @@ def test_a_world_size_beside_the_launch_file_wins() -> None:
     assert answer(ARGUMENTS, "{distributed_type: MULTI_GPU, num_processes: 8}", world=4)["effective_batch"] == 32
 
 
+def test_processes_that_the_file_states_in_vain_are_reported_unless_the_command_line_states_others() -> None:
+    launch_file = "{distributed_type: 'NO', num_processes: 8}"
+    assert [problem["code"] for problem in answer(ARGUMENTS, launch_file)["problems"]] == ["EB305"]
+    assert answer(ARGUMENTS, launch_file, world=4)["problems"] == []
+
+
 def test_the_accumulation_that_deepspeed_is_told_must_be_the_argument() -> None:
     found = answer(
         ARGUMENTS, "{distributed_type: DEEPSPEED, num_processes: 8, deepspeed_config: {gradient_accumulation_steps: 1}}"

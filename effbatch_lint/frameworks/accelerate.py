@@ -55,7 +55,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     world = launch.world_size if launch.world_size.known else processes(config)
     deepspeed = launch_deepspeed(config) if kind(config) == "DEEPSPEED" else trainer_deepspeed.Named(None, None)
     layout = _hidden_sequence_parallel(config, launch_layout(config, world, deepspeed.tensor))
-    problems = tuple(launch_problems(config))
+    problems = () if launch.world_size.known else tuple(launch_problems(config))
     if config.has(TRAINER_MICRO):
         yield _with_trainer(config, layout, deepspeed.config, problems)
     else:
