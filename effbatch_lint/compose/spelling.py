@@ -12,6 +12,7 @@ from effbatch_lint.documents.nodes import Entry, Mapping, Scalar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from effbatch_lint.compose.config import Config
     from effbatch_lint.source import Span
 
 
@@ -42,6 +43,33 @@ def respelled(layers: Iterable[Mapping], rule: Callable[[str], str]) -> Mapping:
             lost.append(old)
         entries[key] = Entry(entry.key, entry.span, entry.value, (*entry.previous, *before(old)), entry.note)
     return Mapping(lambda: (entries, lost), layers[0].span if layers else None)
+
+
+def undashed(config: Config) -> Config:
+    """The configuration with ``-`` as ``_`` in the keys of its first two levels: ``--training.local-batch-size 4``.
+
+    HfArgumentParser, tyro and axolotl's command line declare a field under both spellings; what the command line says
+    counts over the file.
+    """
+    root = _undashed(config.root, depth=2)
+    return config if root is config.root else config.over(root, config.prefix)
+
+
+def _undashed(mapping: Mapping, depth: int) -> Mapping:
+    """The mapping itself where no key of it has a dash, which is nearly always."""
+    entries = mapping.entries
+    sections = {
+        key: changed
+        for key, entry in (entries.items() if depth > 1 else ())
+        if isinstance(entry.value, Mapping) and (changed := _undashed(entry.value, depth - 1)) is not entry.value
+    }
+    if not sections and not any("-" in key for key in entries):
+        return mapping
+    changed_entries = {
+        key: Entry(entry.key, entry.span, sections[key], entry.previous, entry.note) if key in sections else entry
+        for key, entry in entries.items()
+    }
+    return respelled([Mapping(changed_entries, mapping.span)], underscored)
 
 
 def repeats(tree: Mapping, rule: Callable[[str], str], keys: Iterable[str]) -> Iterator[tuple[Entry, Entry]]:

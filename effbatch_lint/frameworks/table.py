@@ -24,6 +24,10 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "lr_decay_style", "lr-decay-style", "global_num_gpus",
     )),
     ("megatron_lm", ("--micro-batch-size", "--global-batch-size", "model_parallel:")),
+    ("deepspeed", ("train_micro_batch_size_per_gpu", '"train_batch_size"', '"zero_optimization"', '"elasticity"')),
+    ("accelerate", ("distributed_type",)),
+    ("axolotl", ("base_model",)),
+    ("hf_trainer", ("per_device_train_batch_size", "per-device-train-batch-size", "per_gpu_train_batch_size")),
 )  # fmt: skip
 
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))

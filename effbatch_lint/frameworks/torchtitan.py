@@ -20,11 +20,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Problem
+from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks import torchtitan_checks as checks
 from effbatch_lint.frameworks import torchtitan_eras as eras
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.spelling import underscored
 from effbatch_lint.frameworks.torchtitan_layout import layout
 from effbatch_lint.terms import ONE, Term, exact, product, shown, unknown
 
@@ -44,7 +44,7 @@ _BATCH = ("training.batch_size", "training.seq_len", "training.global_batch_size
 
 def recognise(config: Config) -> int:
     """A ``[training]`` batch beside degrees, a flavor or a dump folder; torchforge adds ``processes`` to the same."""
-    config = underscored(config)
+    config = undashed(config)
     if not isinstance(config.node("training"), Mapping) or config.has("processes"):
         return 0
     own = config.count(*_DEGREES, *_MARKS)
@@ -54,7 +54,7 @@ def recognise(config: Config) -> int:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch, with the arithmetic of the era that the keys tell."""
-    config = underscored(config)
+    config = undashed(config)
     era = eras.of(config)
     dims = layout(config, era, launch.world_size)
     local = _setting(config, era.micro, eras.DEFAULT_TOKENS if era is eras.TOKENS else 8)

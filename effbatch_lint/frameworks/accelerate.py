@@ -1,0 +1,142 @@
+"""accelerate: the training script's micro batch x accumulation x num_processes / (tp x cp x sp).
+
+Upstream: huggingface/accelerate, src/accelerate/commands/launch.py, src/accelerate/accelerator.py (_prepare_deepspeed),
+src/accelerate/utils/dataclasses.py (DeepSpeedPlugin, MegatronLMPlugin), 1.15.0.
+
+A launch file holds the layout and hardly ever the batch: the micro batch is the script's. It is known where a DeepSpeed
+JSON pins it, or where the arguments of an HF Trainer script are given as overrides. Under DeepSpeed the accumulation of
+the JSON or of this file wins over ``Accelerator(gradient_accumulation_steps=)`` with no more than a warning
+(huggingface/accelerate#3369), and a Trainer argument that differs is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from effbatch_lint.batch import Batch, Layout, Problem
+from effbatch_lint.frameworks import deepspeed_json, trainer_deepspeed
+from effbatch_lint.frameworks.accelerate_launch import (
+    kind,
+    launch_accumulation,
+    launch_deepspeed,
+    launch_layout,
+    launch_problems,
+    processes,
+)
+from effbatch_lint.frameworks.deepspeed_json import ACCUMULATION, BATCH, MICRO
+from effbatch_lint.frameworks.deepspeed_triple import complete
+from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.terms import Origin, Term, default, product, shown, unknown
+
+if TYPE_CHECKING:
+    from effbatch_lint.compose.config import Config
+    from effbatch_lint.launch import Launch
+
+TRAINER_MICRO = "per_device_train_batch_size"
+SCRIPT = "the training script sets it, and accelerate's launch file does not hold it"
+
+
+def recognise(config: Config) -> int:
+    """``distributed_type`` with a value of accelerate's is in every launch file, however short."""
+    known = ("NO", "FSDP", "DEEPSPEED", "MEGATRON_LM", "XLA", "TPU")
+    if not config.count("distributed_type") or not (kind(config) in known or kind(config).startswith("MULTI_")):
+        return 0
+    rest = config.count(
+        "compute_environment", "num_processes", "num_machines", "machine_rank", "main_training_function",
+        "mixed_precision", "rdzv_backend", "same_network", "use_cpu", "deepspeed_config", "fsdp_config",
+        "megatron_lm_config", "parallelism_config", "fp8_config",
+    )  # fmt: skip
+    return 1 + rest if rest else 0
+
+
+def read(config: Config, launch: Launch) -> Iterator[Batch]:
+    """One batch of samples; without a script's arguments only the layout is known."""
+    world = launch.world_size if launch.world_size.known else processes(config)
+    deepspeed = launch_deepspeed(config) if kind(config) == "DEEPSPEED" else trainer_deepspeed.Named(None, None)
+    layout = _hidden_sequence_parallel(config, launch_layout(config, world, deepspeed.tensor))
+    problems = () if launch.world_size.known else tuple(launch_problems(config))
+    if config.has(TRAINER_MICRO):
+        yield _with_trainer(config, layout, deepspeed.config, problems)
+    else:
+        yield _with_script(config, layout, deepspeed.config, problems)
+
+
+def _with_trainer(config: Config, layout: Layout, json: Config | None, problems: tuple[Problem, ...]) -> Batch:
+    """The arguments of an HF Trainer script lie over the file, and have to agree with what DeepSpeed is told."""
+    micro = config.integer(TRAINER_MICRO)
+    told = launch_accumulation(config)
+    accumulation = config.integer(ACCUMULATION) if config.has(ACCUMULATION) else told or default(1, ACCUMULATION)
+    more = list(trainer_deepspeed.mismatches(json, micro, accumulation, layout.world)) if json is not None else []
+    if not more:
+        more.extend(_differs(told, accumulation, refuses=True))
+    return Batch(micro=micro, accumulation=accumulation, layout=layout, unit="samples", problems=(*problems, *more))
+
+
+def _with_script(config: Config, layout: Layout, json: Config | None, problems: tuple[Problem, ...]) -> Batch:
+    """Any other script: DeepSpeed's numbers win where there are some."""
+    own = config.integer(ACCUMULATION) if config.has(ACCUMULATION) else None
+    if kind(config) == "MEGATRON_LM":
+        told: Term | None = config.integer("megatron_lm_config.megatron_lm_num_micro_batches", default=1)
+    else:
+        told = launch_accumulation(config)
+    accumulation = told or own or unknown(SCRIPT, key=ACCUMULATION)
+    problems = (*problems, *_differs(told, own or accumulation, refuses=False))
+    script_micro = unknown(SCRIPT, key="micro batch")
+    if json is None:
+        return Batch(micro=script_micro, accumulation=accumulation, layout=layout, unit="samples", problems=problems)
+    # accelerate fills "auto" with micro batch x accumulation x processes // sp, and leaves a number to DeepSpeed's check.
+    batch, micro = deepspeed_json.stated(json, BATCH), deepspeed_json.stated(json, MICRO)
+    triple = complete(batch, micro or script_micro, accumulation, product(layout.replicas, layout.tensor))
+    return Batch(
+        micro=triple.micro,
+        accumulation=triple.accumulation,
+        layout=layout,
+        unit="samples",
+        global_batch=trainer_deepspeed.pinned(json, layout.tensor),
+        declared=deepspeed_json.declared(json),
+        problems=(*problems, *(triple.problems or deepspeed_json.copies_counted(json))),
+    )
+
+
+def _differs(told: Term | None, argument: Term, *, refuses: bool) -> Iterator[Problem]:
+    if told is None or not told.known or not argument.known or told.value == argument.value:
+        return
+    if refuses:
+        message = f"DeepSpeed is told {ACCUMULATION} {shown(told.value)}, and the argument is {shown(argument.value)}"
+    else:
+        message = f"{ACCUMULATION} {shown(argument.value)} has no effect: DeepSpeed's {shown(told.value)} wins"
+    yield Problem(
+        "EB301" if refuses else "EB305",
+        message,
+        (told, argument),
+        refuses=refuses,
+        help=f'make the two equal, or leave it to the script with "auto" for {ACCUMULATION}',
+    )
+
+
+def _hidden_sequence_parallel(config: Config, layout: Layout) -> Layout:
+    """A data type for sequence-parallel communication without a degree: the degree stands in the script."""
+    json = launch_deepspeed(config).config
+    where = config if config.has("deepspeed_config.seq_parallel_communication_data_type") else json
+    prefix = "deepspeed_config." if where is config else ""
+    key = f"{prefix}seq_parallel_communication_data_type"
+    if where is None or not where.has(key) or config.has("parallelism_config.parallelism_config_sp_size"):
+        return layout
+    origin = where.origin(key) or Origin(None, key)
+    reason = "seq_parallel_communication_data_type speaks of sequence parallelism, and its degree is set in the script"
+    degree = unknown(reason, origin, key="sp_size")
+    return layout._replace(context=degree, replicas=unknown(reason, origin, key="replicas"))
+
+
+FRAMEWORK = Framework(
+    name="accelerate",
+    formula="micro batch (script) x gradient_accumulation_steps x num_processes / (tp_size x cp_size x sp_size)",
+    sources=(
+        "huggingface/accelerate src/accelerate/commands/launch.py",
+        "huggingface/accelerate src/accelerate/parallelism_config.py",
+        "huggingface/accelerate src/accelerate/accelerator.py",
+    ),
+    recognise=recognise,
+    read=read,
+)

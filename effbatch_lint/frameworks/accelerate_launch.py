@@ -1,0 +1,125 @@
+"""What an accelerate launch file settles: how many processes start, how they are divided, what DeepSpeed is told.
+
+Upstream: huggingface/accelerate, src/accelerate/commands/launch.py (_validate_launch_command, launch_command),
+utils/launch.py (prepare_multi_gpu_env, prepare_extend_env_parallelism_config), utils/dataclasses.py
+(DeepSpeedPlugin.__post_init__, MegatronLMPlugin), 1.15.0.
+
+    replicas = num_processes / (tp x cp x sp)        Megatron-LM: num_processes / (tp x pp)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from effbatch_lint.batch import Layout, Problem
+from effbatch_lint.frameworks import deepspeed_json
+from effbatch_lint.frameworks.deepspeed_json import ACCUMULATION
+from effbatch_lint.frameworks.parallelism_config import degrees, refusal
+from effbatch_lint.frameworks.trainer_deepspeed import Named, named
+from effbatch_lint.terms import Origin, Term, default, product, shown, unknown
+
+if TYPE_CHECKING:
+    from effbatch_lint.compose.config import Config
+
+DEEPSPEED_FILE = "deepspeed_config.deepspeed_config_file"
+
+
+def kind(config: Config) -> str:
+    """``distributed_type``; an unquoted NO is a YAML boolean and means the same."""
+    value = config.value("distributed_type")
+    return "NO" if value is False else str(value).upper()
+
+
+def processes(config: Config) -> Term:
+    """The processes that the launcher starts, over all machines.
+
+    ``num_processes`` is the total, and each machine starts ``num_processes // num_machines``; with distributed_type NO
+    there is one process, whatever the number says.
+    """
+    if kind(config) == "NO":
+        return Term(1, "derived", _origins(config, "distributed_type"), "one process: distributed_type is NO")
+    total = config.integer("num_processes")
+    if total.value == -1 or not config.has("num_processes"):
+        state = "not set" if total.value is None else "-1"
+        return unknown(
+            f"num_processes is {state}: accelerate wants it on the command line", *total.origins, key=total.key
+        )
+    machines = config.integer("num_machines", default=1)
+    if not total.value or not machines.value or total.value % machines.value == 0:
+        return total
+    per_machine = total.value // machines.value
+    started = product(Term(per_machine, "derived", total.origins), machines)
+    return started.because(f"{shown(machines.value)} machines x {shown(per_machine)}").named("num_processes")
+
+
+def launch_problems(config: Config) -> Iterator[Problem]:
+    """What happens to ``num_processes`` without a word from accelerate."""
+    total, machines = config.integer("num_processes"), config.integer("num_machines", default=1)
+    if not total.value or total.value <= 1:
+        return
+    if kind(config) == "NO":
+        yield Problem(
+            "EB305",
+            f"num_processes {shown(total.value)} has no effect: distributed_type is NO, and one process starts",
+            (total, Term(None, "read", _origins(config, "distributed_type"), key="distributed_type")),
+            help="set distributed_type to MULTI_GPU, or num_processes to 1",
+        )
+    elif machines.value and total.value % machines.value:
+        yield Problem(
+            "EB303",
+            f"num_processes {shown(total.value)} counts all {shown(machines.value)} machines and is no multiple of them: "
+            f"{shown(processes(config).value)} processes start",
+            (total, machines),
+            help=f"set num_processes to a multiple of {shown(machines.value)}",
+        )
+
+
+def launch_layout(config: Config, world: Term, tensor: Term | None = None) -> Layout:
+    """The replicas on ``world`` processes, and what accelerate refuses about them.
+
+    Args:
+        config: the launch file.
+        world: processes over all machines.
+        tensor: the degree of DeepSpeed's AutoTP, which stands in place of ``tp_size``.
+    """
+    if kind(config) == "MEGATRON_LM":
+        return Layout.of_world(
+            world,
+            tensor=config.integer("megatron_lm_config.megatron_lm_tp_degree", default=1),
+            pipeline=config.integer("megatron_lm_config.megatron_lm_pp_degree", default=1),
+        )
+    sizes = degrees(config)
+    layout = Layout.of_world(world, tensor=sizes.tensor if tensor is None else tensor, context=sizes.split)
+    if not config.count("parallelism_config"):
+        return layout
+    refused = refusal(sizes, world, kind(config), config.text("fsdp_config.fsdp_version"))
+    return layout if refused is None else layout._replace(problems=(refused,))
+
+
+def launch_deepspeed(config: Config) -> Named:
+    """The DeepSpeed JSON that the launch file names."""
+    return named(config, DEEPSPEED_FILE)
+
+
+def launch_accumulation(config: Config) -> Term | None:
+    """The accumulation that the launch file hands to DeepSpeed; None where that is left to the script.
+
+    In a JSON a missing key becomes 1; without a JSON the launch file's own key counts.
+    """
+    if kind(config) != "DEEPSPEED":
+        return None
+    if not config.has(DEEPSPEED_FILE):
+        return deepspeed_json.stated(config, f"deepspeed_config.{ACCUMULATION}")
+    json = launch_deepspeed(config).config
+    if json is None:
+        reason = f"{config.text(DEEPSPEED_FILE)} is not in the project, and the accumulation stands there"
+        return unknown(reason, *_origins(config, DEEPSPEED_FILE), key=ACCUMULATION)
+    if not json.has(ACCUMULATION):
+        return default(1, ACCUMULATION).because("1: accelerate adds the key where the DeepSpeed JSON has none")
+    return deepspeed_json.stated(json, ACCUMULATION)
+
+
+def _origins(config: Config, key: str) -> tuple[Origin, ...]:
+    origin = config.origin(key)
+    return () if origin is None else (origin,)

@@ -1,0 +1,66 @@
+"""HF Trainer: per_device_train_batch_size x gradient_accumulation_steps x (processes // tp // cp // sp).
+
+Upstream: huggingface/transformers, src/transformers/training_args.py (TrainingArguments), src/transformers/trainer.py
+(Trainer.get_total_train_batch_size), 5.24.0. The arithmetic is :mod:`effbatch_lint.frameworks.trainer_batch`.
+
+A flat YAML or JSON of TrainingArguments, as HfArgumentParser reads it, also for the programs that build on Trainer and
+add keys of their own (trl, alignment-handbook, peft, LLaMA-Factory without Megatron). Nothing in such a file states the
+number of processes; plain ``python`` on several visible GPUs counts each of them as one (DataParallel). With
+``auto_find_batch_size`` the batch may shrink when memory runs out: the numbers here are those of the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from effbatch_lint.compose.spelling import undashed
+from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.trainer_batch import ACCUMULATION, MICRO, OLD_MICRO, trainer_batch
+from effbatch_lint.frameworks.trainer_example import example_of
+
+if TYPE_CHECKING:
+    from effbatch_lint.batch import Batch
+    from effbatch_lint.compose.config import Config
+    from effbatch_lint.launch import Launch
+
+# Keys of programs that take Trainer's names and count otherwise, and of the companion files of a run.
+OTHERS = (
+    "tensor_model_parallel_size", "pipeline_model_parallel_size", "expert_model_parallel_size", "hyper_parallel_cp_size",
+    "sequence_parallel_size", "tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio",
+    "distributed_type", "zero_optimization", "train_micro_batch_size_per_gpu",
+)  # fmt: skip
+
+
+def recognise(config: Config) -> int:
+    """A batch key of TrainingArguments and another of its keys; few, so that programs with more of their own win."""
+    config = undashed(config)
+    if config.count(*OTHERS) or not config.count(MICRO, OLD_MICRO, ACCUMULATION):
+        return 0
+    rest = config.count(
+        "output_dir", "num_train_epochs", "max_steps", "lr_scheduler_type", "per_device_eval_batch_size"
+    )
+    if not config.count(MICRO, OLD_MICRO) and rest < 3:  # noqa: PLR2004 - the accumulation key alone is many frameworks'
+        return 0
+    return config.count(MICRO, OLD_MICRO, ACCUMULATION) + min(rest, 1) if rest else 0
+
+
+def read(config: Config, launch: Launch) -> Iterator[Batch]:
+    """One batch; the unit is what the keys beside Trainer's tell of the data set."""
+    config = undashed(config)
+    yield trainer_batch(config, launch, example_of(config))
+
+
+FRAMEWORK = Framework(
+    name="hf-trainer",
+    formula="per_device_train_batch_size x gradient_accumulation_steps x (processes // tp // cp // sp)",
+    sources=(
+        "huggingface/transformers src/transformers/trainer.py",
+        "huggingface/transformers src/transformers/training_args.py",
+        "huggingface/transformers src/transformers/integrations/deepspeed.py",
+        "huggingface/accelerate src/accelerate/parallelism_config.py",
+    ),
+    recognise=recognise,
+    read=read,
+    profiles=("5.x", "4.x (per_gpu_train_batch_size)"),
+)
