@@ -139,4 +139,5 @@ FRAMEWORK = Framework(
     ),
     recognise=recognise,
     read=read,
+    role="launcher",
 )

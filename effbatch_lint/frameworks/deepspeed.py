@@ -190,4 +190,5 @@ FRAMEWORK = Framework(
     read=read,
     dialect="json",
     profiles=("plain", "filled in by HF Trainer", "elastic (before 0.19.8)"),
+    role="engine",
 )

@@ -131,10 +131,11 @@ def _replicas(batch: Batch, launch: Launch) -> Iterator[Row]:
             detail += f"; {layout.world.reason or 'nothing here states the number of devices'}"
         elif not replicas.known and replicas.reason:
             detail = replicas.reason
-        yield Row("x", "replicas", shown(replicas.value), detail)
+        alone = layout.model_parallel.value == 1 and not launch.nodes.known
+        yield Row("x", "replicas", shown(replicas.value), detail, _places(layout.world.origins) if alone else "")
         if not layout.world.known and batch.refused is None:
             yield Row("", "", "", "give --world-size N, or write  # effbatch: world-size=N")
-        elif layout.world.known:
+        elif layout.world.known and not alone:
             yield from _world(layout.world, launch)
     for term in (layout.tensor, layout.pipeline, layout.context):
         if term.value != 1 and term.origins:

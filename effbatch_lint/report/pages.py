@@ -26,11 +26,8 @@ def rule(code: str) -> str | None:
 
 def frameworks() -> str:
     """The list of frameworks with their formulas."""
-    lines = []
-    for module, _ in frameworks_table.TABLE:
-        found = frameworks_table.load(module)
-        lines.append(f"{found.name:20} {found.formula}\n")
-    return "".join(lines)
+    found = [frameworks_table.load(module) for module, _ in frameworks_table.TABLE]
+    return "".join(f"{each.name:20} {each.formula}\n" for each in sorted(found))
 
 
 def framework(name: str) -> str | None:
