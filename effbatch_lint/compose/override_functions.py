@@ -6,7 +6,6 @@ Source: hydra/_internal/grammar/grammar_functions.py (1.3). Nothing else can be 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from effbatch_lint.compose.sweeps import SWEEPS, Choices, Element, Glob, Interval, Quoted, Steps
 
@@ -118,7 +117,7 @@ def _choice(positional: list[Element], named: dict[str, Element]) -> Element:
     if len(positional) == 1 and isinstance(first, Choices):
         if not first.simple:
             raise ValueError("nesting choices is not supported")
-        return replace(first, simple=False)
+        return first._replace(simple=False)
     for value in positional:
         if value is None or isinstance(value, (Steps, Interval, Glob)):
             raise TypeError("a choice must be a value")
@@ -171,7 +170,7 @@ def _shuffle(positional: list[Element], named: dict[str, Element]) -> Element:
         return Choices(_unswept(arguments), simple=True, shuffled=True)
     value = arguments[0]
     if isinstance(value, (Choices, Steps)):
-        return replace(value, shuffled=True)
+        return value._replace(shuffled=True)
     return value if isinstance(value, list) else [value]
 
 
@@ -190,7 +189,7 @@ def _sort(positional: list[Element], named: dict[str, Element]) -> Element:
         return Choices(_sorted(arguments, reverse=reverse), simple=True)
     value = arguments[0]
     if isinstance(value, Choices):
-        return replace(value, values=_sorted(value.values, reverse=reverse))
+        return value._replace(values=_sorted(value.values, reverse=reverse))
     if isinstance(value, Steps):
         return _turned(value, reverse=reverse)
     return _sorted(value, reverse=reverse) if isinstance(value, list) else value
@@ -200,9 +199,9 @@ def _turned(steps: Steps, *, reverse: bool) -> Steps:
     """A range that runs the other way, over the same numbers when the step divides it."""
     size = abs(steps.step)
     if not reverse and steps.start > steps.stop:
-        return replace(steps, start=steps.stop + size, stop=steps.start + size, step=-steps.step)
+        return steps._replace(start=steps.stop + size, stop=steps.start + size, step=-steps.step)
     if reverse and steps.start < steps.stop:
-        return replace(steps, start=steps.stop - size, stop=steps.start - size, step=-steps.step)
+        return steps._replace(start=steps.stop - size, stop=steps.start - size, step=-steps.step)
     return steps
 
 

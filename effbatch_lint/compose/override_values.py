@@ -26,32 +26,29 @@ ID = "[a-zA-Z_][a-zA-Z0-9_-]*"
 ESC = r"(?:\\[\\()\[\]{}:=, \t])+"
 
 # In the order of the grammar, which decides between tokens of one length.
-_RULES = [
-    (kind, re.compile(pattern, re.DOTALL))
-    for kind, pattern in (
-        ("(", r"[ \t]*\([ \t]*"),
-        (",", r"[ \t]*,[ \t]*"),
-        (")", r"[ \t]*\)"),
-        ("[", r"\[[ \t]*"),
-        ("]", r"[ \t]*\]"),
-        ("{", r"\{[ \t]*"),
-        ("}", r"[ \t]*\}"),
-        (":", r"[ \t]*:[ \t]*"),
-        ("=", r"[ \t]*=[ \t]*"),
-        ("float", FLOAT),
-        ("int", INT),
-        ("bool", BOOL),
-        ("null", NULL),
-        ("char", r"[/\-\\+.$%*@?|]"),
-        ("id", ID),
-        ("esc", ESC),
-        ("space", r"[ \t]+"),
-        ("quoted", r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"""),
-        ("interpolation", r"\$\{[^}]+\}"),
-    )
-]
-_PLAIN = re.compile(r"[\w/.+$%*@?|-]+", re.ASCII)
-_TYPED = re.compile(rf"(?P<float>{FLOAT})|(?P<int>{INT})|(?P<bool>{BOOL})|(?P<null>{NULL})")
+_RULES = (
+    ("(", r"[ \t]*\([ \t]*"),
+    (",", r"[ \t]*,[ \t]*"),
+    (")", r"[ \t]*\)"),
+    ("[", r"\[[ \t]*"),
+    ("]", r"[ \t]*\]"),
+    ("{", r"\{[ \t]*"),
+    ("}", r"[ \t]*\}"),
+    (":", r"[ \t]*:[ \t]*"),
+    ("=", r"[ \t]*=[ \t]*"),
+    ("float", FLOAT),
+    ("int", INT),
+    ("bool", BOOL),
+    ("null", NULL),
+    ("char", r"[/\-\\+.$%*@?|]"),
+    ("id", ID),
+    ("esc", ESC),
+    ("space", r"[ \t]+"),
+    ("quoted", r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"""),
+    ("interpolation", r"\$\{[^}]+\}"),
+)
+_PLAIN = r"[\w/.+$%*@?|-]+"
+_TYPED = rf"(?P<float>{FLOAT})|(?P<int>{INT})|(?P<bool>{BOOL})|(?P<null>{NULL})"
 _IN_KEY = frozenset(("id", "null", "int", "float", "bool", "char", "esc", "space"))
 _IN_PRIMITIVE = _IN_KEY | {"interpolation", ":"}
 
@@ -69,7 +66,7 @@ def parse(text: str) -> Element:
     Raises:
         ValueError: text that the grammar refuses, with what is wrong and where.
     """
-    if _PLAIN.fullmatch(text):
+    if re.fullmatch(_PLAIN, text, re.ASCII):
         return typed(text)
     text = text.lstrip(" \t")
     if not text:
@@ -90,7 +87,7 @@ def parse(text: str) -> Element:
 
 def typed(text: str) -> Element:
     """One unquoted token: a number, a truth value, null, or else text."""
-    found = _TYPED.fullmatch(text)
+    found = re.fullmatch(_TYPED, text)
     match found and found.lastgroup:
         case "int":
             return _whole(text)
@@ -110,11 +107,12 @@ def _whole(text: str) -> int:
 
 
 def _tokens(text: str) -> list[Token]:
+    rules = [(kind, re.compile(pattern, re.DOTALL)) for kind, pattern in _RULES]
     tokens = []
     position = 0
     while position < len(text):
         best = Token("", "")
-        for kind, rule in _RULES:
+        for kind, rule in rules:
             found = rule.match(text, position)
             if found is not None and len(found[0]) > len(best.text):
                 best = Token(kind, found[0])

@@ -21,10 +21,8 @@ _ACTIONS: dict[str, Action] = {"": "change", "+": "add", "++": "force-add", "~":
 _SPECIAL = r"[a-zA-Z_$][\w$-]*"
 _PATH = rf"(?:{_SPECIAL}|0|[1-9](?:_?[0-9])*)"
 _PACKAGE = rf"(?:{_PATH}(?:\.{_PATH})+|{_SPECIAL}|)"
-_WORD = re.compile(
-    rf"(?P<action>\+\+?|~|)(?P<key>{override_values.ID}(?:/{override_values.ID})+|{_PACKAGE})(?:@(?P<package>{_PACKAGE}))?",
-    re.ASCII,
-)
+_GROUP = rf"{override_values.ID}(?:/{override_values.ID})+"
+_WORD = rf"(?P<action>\+\+?|~|)(?P<key>{_GROUP}|{_PACKAGE})(?:@(?P<package>{_PACKAGE}))?"
 
 
 class Word(NamedTuple):
@@ -74,7 +72,7 @@ def parse(word: Word | str) -> Override:
     """
     word = Word(word) if isinstance(word, str) else word
     left, equals, right = word.text.partition("=")
-    found = _WORD.fullmatch(left)
+    found = re.fullmatch(_WORD, left, re.ASCII)
     if found is None:
         raise ValueError(f"'{word.text}' is no override: the key {left!r} is not KEY, GROUP/KEY or GROUP@PACKAGE")
     action = _ACTIONS[found["action"]]

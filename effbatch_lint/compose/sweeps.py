@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, Self, TypeAlias
 
 
@@ -27,8 +26,7 @@ class Quoted(str):
         return self
 
 
-@dataclass(slots=True)
-class Choices:
+class Choices(NamedTuple):
     """``a,b,c`` (simple) or ``choice(a,b,c)``."""
 
     values: list[Element]
@@ -36,8 +34,7 @@ class Choices:
     shuffled: bool = False
 
 
-@dataclass(slots=True)
-class Steps:
+class Steps(NamedTuple):
     """``range(start, stop, step)``, the stop left out."""
 
     start: float
@@ -45,7 +42,7 @@ class Steps:
     step: float = 1
     shuffled: bool = False
 
-    def __iter__(self) -> Iterator[float]:
+    def numbers(self) -> Iterator[float]:
         """The numbers; whole ones as int, others stepped as decimals (0.1 + 0.2 is 0.3)."""
         if all(isinstance(number, int) for number in (self.start, self.stop, self.step)):
             yield from range(int(self.start), int(self.stop), int(self.step))

@@ -181,7 +181,7 @@ def test_quoted_text_survives_as_quoted(text: str, mark: str) -> None:
 def test_numbers_of_a_range(text: str, numbers: list[float]) -> None:
     steps = overrides.parse(f"a={text}").value
     assert isinstance(steps, sweeps.Steps)
-    assert list(steps) == numbers
+    assert list(steps.numbers()) == numbers
 
 
 @pytest.mark.parametrize("text", ["a=" + "[" * 200 + "]" * 200, "a=" + "x, " * 9_000 + "x", "a=" + "1" * 5_000])
