@@ -9,9 +9,27 @@ from __future__ import annotations
 import yaml
 
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
+from effbatch_lint.documents.scalars import plain
 from effbatch_lint.source import Source, Span, Unreadable
 
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+class _Untyped:
+    """A composer that leaves scalars untyped, so that a node has a tag only where one is written.
+
+    What a scalar means is the dialect's business; guessing a tag for each costs two thirds of a parse.
+    """
+
+    def descend_resolver(self, _node: object, _index: object) -> None:
+        """No path resolvers."""
+
+    def ascend_resolver(self) -> None:
+        """No path resolvers."""
+
+    def resolve(self, _kind: object, _value: object, _implicit: object) -> None:
+        """No tag."""
+
+
+LOADER = type("Loader", (_Untyped, getattr(yaml, "CSafeLoader", yaml.SafeLoader)), {})
 
 # OmegaConf 2.4 refuses more than 10,000 expanded nodes; ten times that leaves room for every honest file.
 MAX_EXPANDED_NODES = 100_000
@@ -25,17 +43,67 @@ def parse(source: Source, text: str | None = None) -> list[Node]:
         Unreadable: a syntax error, nesting over the limit, or aliases that expand past the limit, at its place.
     """
     text = source.text if text is None else text
+    return [_convert(root, source.path, text) for root in _composed(source, text)[0]]
+
+
+def parse_and_look(source: Source) -> tuple[list[Node], tuple[tuple[str, Span], ...]]:
+    """As :func:`parse`, and the keys that stand twice in one mapping, each at its later place.
+
+    Raises:
+        Unreadable: as :func:`parse`.
+    """
+    roots, repeated = _composed(source, source.text)
+    return [_convert(root, source.path, source.text) for root in roots], tuple(repeated)
+
+
+def _composed(source: Source, text: str) -> tuple[list[yaml.Node], list[tuple[str, Span]]]:
     try:
         roots = [node for node in yaml.compose_all(text, Loader=LOADER) if node is not None]
     except yaml.YAMLError as error:
         raise _refusal(source, error) from None
     except RecursionError:
         raise Unreadable(source.span(), f"nested deeper than the limit of {MAX_DEPTH} levels") from None
-    for root in roots:
-        # Without aliases libyaml's own nesting limit (1,000) and the size limit bound the tree already.
-        if "*" in text or text.count("{") + text.count("[") + text.count("- -") > MAX_DEPTH:
-            _measure(root, source)
-    return [_convert(root, source.path, text) for root in roots]
+    return roots, [found for root in roots for found in _looked_at(root, source)]
+
+
+def _looked_at(root: yaml.Node, source: Source) -> list[tuple[str, Span]]:
+    """Keys that stand twice; a tree that is too deep or that aliases blow up is refused. No node is converted."""
+    repeated: list[tuple[str, Span]] = []
+    stack = [] if isinstance(root, yaml.ScalarNode) else [(root, 1)]
+    seen: set[int] = set()
+    shared = False
+    while stack:
+        node, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            raise Unreadable(_span(node, source.path), f"nested deeper than the limit of {MAX_DEPTH} levels")
+        if isinstance(node, yaml.MappingNode):
+            if len({key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}) != len(node.value):
+                repeated += _twice(node, source)
+            children = [value for _, value in node.value]
+        else:
+            children = node.value
+        for child in children:
+            if not isinstance(child, yaml.ScalarNode):
+                if id(child) in seen:
+                    shared = True
+                    continue
+                seen.add(id(child))
+                stack.append((child, depth + 1))
+    if shared:
+        _measure(root, source)
+    return repeated
+
+
+def _twice(node: yaml.MappingNode, source: Source) -> list[tuple[str, Span]]:
+    """Text keys only: OmegaConf refuses those, and takes the last of two equal numbers."""
+    first: set[str] = set()
+    found = []
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and not _is_merge(key):
+            if key.value in first and (key.style or isinstance(plain(key.value, "omegaconf"), str)):
+                found.append((key.value, _span(key, source.path)))
+            first.add(key.value)
+    return found
 
 
 def _refusal(source: Source, error: yaml.YAMLError) -> Unreadable:
@@ -107,44 +175,61 @@ def _convert(node: yaml.Node, path: str, text: str) -> Node:
 
 
 def _scalar(node: yaml.ScalarNode, path: str, text: str) -> Scalar:
-    plain = not node.style  # libyaml says '', the pure loader None
+    unquoted = not node.style  # libyaml says '', the pure loader None
     span = _span(node, path)
-    tag = None
-    lead = node.end_mark.index - node.start_mark.index - len(node.value)
-    if lead > 0 and text[node.start_mark.index] in "&!":
-        # An anchor or a tag stands before the text. The composer resolves plain scalars to tags of its own idea
-        # (the dialect's business here), so that a tag counts only when it is written.
-        if "!" in text[node.start_mark.index : node.start_mark.index + lead]:
-            tag = node.tag
-        if plain and span.line == span.end_line:
-            span = span._replace(column=span.end_column - len(node.value))
-    return Scalar(node.value, span, plain=plain, tag=tag)
+    if (
+        unquoted
+        and span.line == span.end_line
+        and text[node.start_mark.index : node.start_mark.index + 1] in ("&", "!")
+    ):
+        span = span._replace(column=span.end_column - len(node.value))  # an anchor or a tag stands before the text
+    return Scalar(node.value, span, plain=unquoted, tag=node.tag)
 
 
 def _entries(
     node: yaml.MappingNode, path: str, text: str, seen: frozenset[int]
 ) -> tuple[dict[str, Entry], list[Entry]]:
-    """The entries that count and those that a later one of the same key replaced; ``<<`` merges come first."""
+    """The entries that count and those that a later one of the same key replaced.
+
+    What ``<<`` merges in comes first, and the mapping's own keys replace it in place (PyYAML, flatten_mapping).
+    """
     entries: dict[str, Entry] = {}
-    merged: dict[str, Entry] = {}
     duplicates: list[Entry] = []
+    for key, entry in _merged(node, path, text, seen):
+        before = entries.get(key)
+        entries[key] = entry if before is None else _on_top(entry, before)
+    merged = set(entries)
     for key_node, value_node in node.value:
-        if not isinstance(key_node, yaml.ScalarNode):
+        if not isinstance(key_node, yaml.ScalarNode) or _is_merge(key_node):
             continue  # a mapping or list as a key: no framework has one
-        if key_node.value == "<<" and not key_node.style:
-            for parent in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
-                if isinstance(parent, yaml.MappingNode) and id(parent) not in seen:
-                    for key, entry in _entries(parent, path, text, seen | {id(node)})[0].items():
-                        merged.setdefault(key, entry)
-            continue
-        entry = Entry(key_node.value, _span(key_node, path), _convert(value_node, path, text))
-        if key_node.value in entries:
-            duplicates.append(entries[key_node.value])
-        entries[key_node.value] = entry
-    for key, entry in merged.items():
-        if key in entries:
-            own = entries[key]
-            entries[key] = Entry(own.key, own.span, own.value, previous=(entry,))
-        else:
-            entries[key] = entry
+        key = key_node.value
+        entry = Entry(key, _span(key_node, path), _convert(value_node, path, text))
+        before = entries.get(key)
+        if key in merged:
+            merged.discard(key)
+            entry = _on_top(entry, entries[key])
+        elif before is not None:
+            duplicates.append(before)
+            entry.previous = before.previous
+        entries[key] = entry
     return entries, duplicates
+
+
+def _merged(node: yaml.MappingNode, path: str, text: str, seen: frozenset[int]) -> list[tuple[str, Entry]]:
+    """What ``<<`` brings in: of a list of mappings the first counts, so that it comes last."""
+    found: list[tuple[str, Entry]] = []
+    for key_node, value_node in node.value:
+        if isinstance(key_node, yaml.ScalarNode) and _is_merge(key_node):
+            parents = reversed(value_node.value) if isinstance(value_node, yaml.SequenceNode) else [value_node]
+            for parent in parents:
+                if isinstance(parent, yaml.MappingNode) and id(parent) not in seen:
+                    found.extend(_entries(parent, path, text, seen | {id(node)})[0].items())
+    return found
+
+
+def _is_merge(key: yaml.ScalarNode) -> bool:
+    return bool(key.value == "<<" and not key.style)
+
+
+def _on_top(entry: Entry, before: Entry) -> Entry:
+    return Entry(entry.key, entry.span, entry.value, previous=(*entry.previous, before))
