@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from effbatch_lint.documents.document import Document, kind_of, parse
 from effbatch_lint.source import MAX_PARSED, Source, Span, Unreadable, decode, display, read_bytes
 
+if TYPE_CHECKING:
+    from effbatch_lint.documents.pragmas import Pragmas
+
 
 class Files:
-    """Reads files below the ``roots`` for one call, and remembers them."""
+    """Reads files below its roots for one call, and remembers them; the first root is the project's own."""
 
-    def __init__(self, roots: Sequence[str], base: str | None = None) -> None:
+    def __init__(self, *roots: str, base: str | None = None) -> None:
         self.roots = tuple(os.path.realpath(root) for root in roots)
         self.base = os.getcwd() if base is None else base
         self._bytes: dict[str, bytes] = {}
         self._documents: dict[str, Document | Unreadable] = {}
+        self._pragmas: dict[str, Pragmas] = {}
         self._lines: dict[str, list[str]] = {}
+
+    @property
+    def root(self) -> str:
+        """The project's folder."""
+        return self.roots[0]
 
     @property
     def read(self) -> int:
@@ -69,6 +78,16 @@ class Files:
         except Unreadable as error:
             if error.limit:
                 raise
+
+    def pragmas(self, document: Document) -> Pragmas:
+        """What the comments of a parsed file say to this tool."""
+        from effbatch_lint.documents.pragmas import read_pragmas  # noqa: PLC0415 - few files hold a pragma
+        from effbatch_lint.rules.table import BY_CODE  # noqa: PLC0415 - as above
+
+        key = document.source.real
+        if key not in self._pragmas:
+            self._pragmas[key] = read_pragmas(document.source, document.kind, BY_CODE)
+        return self._pragmas[key]
 
     def line(self, shown: str, number: int) -> str:
         """A line of a file that was read, for a snippet; empty when the file is none of ours."""

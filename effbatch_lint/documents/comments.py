@@ -46,6 +46,7 @@ _SHELL = re.compile(
     r"(?<![^\s;&|()])(?P<comment>#[^\n]*)",
     re.DOTALL | re.MULTILINE,
 )
+_HEADING = 4_000  # characters: a longer heading is scanned like any other comment
 _MARKER = re.compile(r"(?:#+|//+|/\*+)?[ \t]*")
 _PATTERNS = {"toml": _TOML, "json": _JSON, "shell": _SHELL}
 
@@ -69,6 +70,23 @@ def comments(source: Source, kind: str) -> list[Comment]:
         column = start - begin + marker + 1
         span = Span(source.path, number, column, number, column + len(trimmed))
         found.append(Comment(trimmed, span, text[begin:start].strip()))
+    return found
+
+
+def heading(source: Source, kind: str) -> list[Comment]:
+    """The comments on lines of their own before the first line of a YAML or TOML file that is none, unscanned."""
+    found: list[Comment] = []
+    if kind not in ("yaml", "toml"):
+        return found
+    text_above = source.text if len(source.text) < _HEADING else source.text[:_HEADING].rpartition("\n")[0]
+    for number, line in enumerate(text_above.split("\n"), 1):
+        stripped = line.strip()
+        if stripped and stripped[0] != "#":
+            break
+        text = stripped.lstrip("#").strip()
+        if text:
+            column = line.index(text) + 1
+            found.append(Comment(text, Span(source.path, number, column, number, column + len(text)), ""))
     return found
 
 

@@ -14,7 +14,7 @@ from effbatch_lint.suppress import apply
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from effbatch_lint.engine import Read
+    from effbatch_lint.call import Read
     from effbatch_lint.recipe import Recipe
     from effbatch_lint.settings import Settings
     from effbatch_lint.source import Unreadable
@@ -34,11 +34,10 @@ def findings(read: Read) -> list[Finding]:
 
 def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
     """The findings less those that an ignore comment covers; pragmas that do not exist, suppress nothing, guard nothing."""
-    if not any("ffbatch" in document.source.text for document in read.files.documents):
+    speaking = [document for document in read.files.documents if "ffbatch" in document.source.text]
+    if not speaking:
         return found
-    from effbatch_lint.documents.pragmas import read_pragmas  # noqa: PLC0415 - few files hold a pragma
-
-    pragmas = [(document, read_pragmas(document.source, document.kind, BY_CODE)) for document in read.files.documents]
+    pragmas = [(document, read.files.pragmas(document)) for document in speaking]
     claimed = {path for recipe in read.recipes for path in recipe.config.files}
     for document, stated in pragmas:
         found += [
