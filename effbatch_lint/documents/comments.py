@@ -32,22 +32,18 @@ class Comment(NamedTuple):
     code: str
 
 
-# TOML: the strings of four kinds, or a comment. Unterminated strings are no match, and their quote is passed over.
-_TOML = re.compile(
-    r'"""(?:[^\\]|\\.)*?"""|' r"'''.*?'''|" r'"(?:[^"\\\n]|\\.)*"|' r"'[^'\n]*'|" r"(?P<comment>#[^\n]*)", re.DOTALL
-)
-# JSON as DeepSpeed reads it (hjson): see documents/json.py.
-_JSON = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?P<comment>//[^\n]*|#[^\n]*|/\*.*?\*/)', re.DOTALL)
-# Shell: an escaped character, a string, a here-document, or a comment, which starts a word (so $# and ${#x} are none).
-_SHELL = re.compile(
-    r"\\.|'[^']*'|"
+_PATTERNS = {
+    # The strings of four kinds, or a comment. Unterminated strings are no match, and their quote is passed over.
+    "toml": r'"""(?:[^\\]|\\.)*?"""|' r"'''.*?'''|" r'"(?:[^"\\\n]|\\.)*"|' r"'[^'\n]*'|(?P<comment>#[^\n]*)",
+    # As DeepSpeed reads it (hjson): see documents/json.py.
+    "json": r'"(?:[^"\\\n]|\\.)*"|(?P<comment>//[^\n]*|#[^\n]*|/\*.*?\*/)',
+    # An escaped character, a string, a here-document, or a comment, which starts a word (so $# and ${#x} are none).
+    "shell": r"\\.|'[^']*'|"
     r'"(?:[^"\\]|\\.)*"|'
     r"<<-?[ \t]*(?P<quote>[\"']?)(?P<word>\w+)(?P=quote)[^\n]*\n.*?^\t*(?P=word)[ \t]*$|"
     r"(?<![^\s;&|()])(?P<comment>#[^\n]*)",
-    re.DOTALL | re.MULTILINE,
-)
+}
 _MARKER = re.compile(r"(?:#+|//+|/\*+)?[ \t]*")
-_PATTERNS = {"toml": _TOML, "json": _JSON, "shell": _SHELL}
 
 
 def comments(source: Source, kind: str) -> list[Comment]:
@@ -55,7 +51,7 @@ def comments(source: Source, kind: str) -> list[Comment]:
     text = source.text
     if "#" not in text and "//" not in text and "/*" not in text:
         return []
-    starts = _yaml(text) if kind == "yaml" else _by_pattern(text, _PATTERNS[kind])
+    starts = _yaml(text) if kind == "yaml" else _by_pattern(text, kind)
     lines: list[int] = []
     found = []
     for start, end in starts:
@@ -72,8 +68,8 @@ def comments(source: Source, kind: str) -> list[Comment]:
     return found
 
 
-def _by_pattern(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    for match in pattern.finditer(text):
+def _by_pattern(text: str, kind: str) -> Iterator[tuple[int, int]]:
+    for match in re.finditer(_PATTERNS[kind], text, re.DOTALL | re.MULTILINE):
         start, end = match.span("comment")
         while 0 <= start < end:
             stop = text.find("\n", start, end)

@@ -10,15 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from effbatch_lint.targets.quantity import Quantity, parse_quantity
-from effbatch_lint.targets.remark_grammar import Equation, Item, NotUnderstood, Side, equations
-from effbatch_lint.targets.remark_words import Meaning, meaning_of, tokens
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from effbatch_lint.documents.comments import Comment
     from effbatch_lint.source import Source, Span
+    from effbatch_lint.targets.quantity import Quantity
+    from effbatch_lint.targets.remark_words import Meaning
 
 
 class Factor(NamedTuple):
@@ -63,415 +58,70 @@ class Claim(NamedTuple):
         return self.total is None and self.tokens is None and not self.factors
 
 
-# A file without a line like this holds no claim, and its comments are not looked for.
-_CANDIDATE = re.compile(
-    r"^(?=[^\n]*(?:#|//)[^\n]*[0-9])[^\n]*?(?:batch|gbs|\bbs|gpu|accum|replica|devices|nodes?\b|[ahv][1-9]00|tokens|\bdp|批|卡)",
-    re.IGNORECASE | re.MULTILINE,
+# A line whose comment has no digit, and none of these words before or behind the marker, makes no claim.
+_BATCH_WORDS = (
+    "batch",
+    "gbs",
+    "mbs",
+    "bsz",
+    "bs ",
+    "bs=",
+    "accum",
+    "effective",
+    "per step",
+    "/step",
+    "per update",
+    "批",
 )
-_MAX_LINE = 400
-
-_PAST = (
-    r"was|were|used to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|before|old|older|earlier|reduced|increased|decreased|lowered|raised|"
-    r"changed|bumped|halved|doubled|instead|from \d|down from|up from|no longer|initial(?:ly)?|deprecated|legacy|completed|observed"
-)
-_ADVICE = (
-    r"should|could|would|might|may|can|must|need(?:s|ed)?|requires?|require|recommend(?:s|ed)?|suggest(?:ed|s)?|want|try|consider|adjust|"
-    r"tune|increase|decrease|reduce|lower|raise|scale[sd]?|unless|whenever|otherwise|e\.g|examples?|such as|at least|at most|minimum|"
-    r"maximum|max|min|up to|less than|more than|greater|higher|larger|smaller|or|divisible|multiples?|ratio|defaults?|optional|todo|"
-    r"fixme|xxx|typical(?:ly)?|usually|range|between|either|depending|depends|assert|ensure|make sure|fits?|oom|limit|cap|override|"
-    r"not|no|never|without|don't|isn't|if(?!\s+(?:using |on |with |training on )?\d)|when(?!\s+(?:using |on |with |training on )?\d)|to launch|to run"
-)
-_ELSEWHERE = (
-    r"papers?|baselines?|reference|official|authors?|readme|blog|tutorial|other|another|gpt-?[234]|unlike|vs|versus|compare[ds]?|similar|"
-    r"evals?|evaluation|valid|validation|val|test|tests|tested|testing|inference|infer|generation|rollouts?|prefill|decode|bench(?:mark)?|"
-    r"lr|learning|warm-?up|throughput|memory|vram|dataset|datasets|corpus|vocab|buffer|queue|resolution|ablations?|sweep|debug|"
-    r"bash|sbatch|torchrun|python3?|srun|per[- ]prompt"
-)
-_NO_CLAIM = re.compile(
-    rf"(?<![\w-])(?:{_PAST}|{_ADVICE}|{_ELSEWHERE})(?![\w-])|[?\uff1f\u2026]|\.\.\.|\\$|://|-{{2,}}\w", re.IGNORECASE
-)
-_CODE = re.compile(r"(?:export\s+)?[-\s]*[\"']?[A-Za-z_][\w.\[\]-]*[\"']?\s*[:=]\s*\S+\s*(?:#.*|//.*|[\\,])?")
-_ASIDE = re.compile(r"\([^()\d]*\)")
-_KEY = re.compile(
-    r"([A-Za-z_][\w.-]*)[\"']?\s*[:=]\s*[\"']?([^\s\"',]*)[\"']?,?$|--([A-Za-z][\w-]*)[=\s]+(\S+)(?:\s*\\)?$"
-)
-_SET_UP = re.compile(
-    r"(?<!\w)(?:preset for|set[- ]?up for|designed for|config(?:ured|uration)? for|assum(?:es?|ing)|train(?:ed)? (?:on|with|using)|for use with)(?!\w)",
-    re.IGNORECASE,
-)
-_TRAINED = re.compile(r"(?<!\w)train(?:ed)? (?:on|with|using)(?!\w)", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"(?<=[A-Za-z)\]])[.;!]\s+(?=\S)|(?<=\d)[.;]\s+(?=[A-Z(])|\n")
-_ABBREVIATION = re.compile(r"(?:\b\w|eff|approx|vs|incl|resp|no)$", re.IGNORECASE)
-_GOES_ON = re.compile(r"[a-z)*\u00d7\u00b7x/=+,&]|->|=>|\u2192", re.ASCII)
-_UNFINISHED = re.compile(
-    r"(?:[,(=*\u00d7/+&-]|\b(?:of|for|with|on|is|to|the|a|an|and|per|in|by|at|size|batch|x))$", re.IGNORECASE
-)
-_EQUATION = re.compile(r"[\w#-]+(?:\s*[*x]\s*[\w-]+)*\s*=")
-_LIST_HEAD = re.compile(r"[^\d]*(?:batch|gbs)[^\d]*:$", re.IGNORECASE)
-_LIST_ITEM = re.compile(r"[-*\u2022]?\s*[A-Za-z][\w /()-]*\s*[:=]\s*~?\d[\d,_.]*[kKmM]?(?:\s+[a-z]+)?\s*$")
+_DEVICE_WORDS = ("gpu", "device", "node", "00", "card", "chip", "accelerator", "卡")
+_MADE_FOR = ("=", "preset", "set up", "setup", "designed", "config", "assum", "train")
+_DIGIT = re.compile("[0-9]")
+_MARKER = re.compile(r"(?:^|(?<=\s))(?:#|//)+[ \t]*(?P<text>.*)")
 
 
 def find_claims(source: Source, kind: str) -> list[Claim]:
-    """The claims in the comments of a file of ``kind`` yaml, toml, json or shell, in order."""
-    if _CANDIDATE.search(source.text) is None:
+    """The claims in the comments of a file of ``kind`` yaml, toml, json or shell, in order.
+
+    Nearly every file makes none: its lines are looked over, then what looks like a comment is read, and only where that
+    makes a claim is the file scanned for what really is a comment.
+    """
+    lines = source.text.split("\n")
+    candidates = [number for number, line in enumerate(lines) if ("#" in line or "//" in line) and may_claim(line)]
+    if not candidates:
         return []
-    from effbatch_lint.documents.comments import comments  # noqa: PLC0415 - few files make a claim
+    from effbatch_lint.documents.comments import Comment, comments  # noqa: PLC0415 - as the docstring says
+    from effbatch_lint.targets.remark_reading import claims  # noqa: PLC0415 - as the docstring says
 
-    return claims(comments(source, kind))
-
-
-def claims(comments: Sequence[Comment]) -> list[Claim]:
-    """The claims in comments."""
-    found: list[Claim] = []
-    for number, block in enumerate(_blocks(comments)):
-        found.extend(claim._replace(block=number) for claim in _of_block(block))
-    return found
-
-
-# -- comments -> sentences -----------------------------------------------------------------------------------------
+    rough = []
+    for number in _with_neighbours(lines, candidates):
+        match = _MARKER.search(lines[number])
+        if match is not None:
+            span = source.span(number + 1, match.start("text") + 1, len(match["text"]))
+            rough.append(Comment(match["text"].rstrip(), span, lines[number][: match.start()].strip()))
+    return claims(comments(source, kind)) if claims(rough) else []
 
 
-class _Sentence(NamedTuple):
-    """A sentence, and for each of its characters the comment and the place in it."""
-
-    text: str
-    places: Sequence[tuple[Comment, int]]
-
-    def span(self, start: int, end: int) -> Span:
-        """The span of a stretch, cut at the end of its first line."""
-        comment, first = self.places[start]
-        last = max(at for other, at in self.places[start:end] if other is comment)
-        span = comment.span
-        return span._replace(column=span.column + first, end_column=span.column + last + 1)
-
-
-def _blocks(comments: Iterable[Comment]) -> Iterator[list[Comment]]:
-    """Comments on successive lines of their own are one block; a trailing comment is a block of its own."""
-    block: list[Comment] = []
-    for comment in comments:
-        if block and (comment.code or block[-1].code or comment.span.line != block[-1].span.line + 1):
-            yield block
-            block = []
-        block.append(comment)
-    if block:
-        yield block
-
-
-def _of_block(block: list[Comment]) -> Iterator[Claim]:
-    if not any(_CANDIDATE.search(f"{comment.code} # {comment.text}") for comment in block):
-        return
-    key, value = _key_of(block[0])
-    if key is not None and _NO_CLAIM.search(key.replace("_", " ")):
-        return
-    for sentence in _sentences(block):
-        if sentence.text.endswith(":") and _NO_CLAIM.search(sentence.text):
-            return  # a heading such as "the original recipe:"
-        claim = _claim(sentence, meaning_of(key) if key else None, value)
-        if claim is not None:
-            yield claim
-
-
-def _key_of(comment: Comment) -> tuple[str | None, str]:
-    """The key (or flag) and the value that stand before a trailing comment."""
-    match = _KEY.search(comment.code)
-    if match is None:
-        return None, ""
-    return match[1] or match[3], match[2] or match[4] or ""
-
-
-def _sentences(block: list[Comment]) -> Iterator[_Sentence]:
-    """The sentences of a block: lines that go on are joined, commented-out code is left out."""
-    text = ""
-    places: list[tuple[Comment, int]] = []
-    previous = ""
-    listed = False  # below "Batch size:", where "gpus: 8" is no key of a config
-    for comment in block:
-        line = comment.text
-        listed = _LIST_HEAD.match(line) is not None or (listed and _LIST_ITEM.match(line) is not None)
-        if len(line) > _MAX_LINE or (not comment.code and not listed and _CODE.fullmatch(line)):
-            line = ""
-        joined = _joined(previous, line)
-        text += joined + line
-        places += [(comment, 0)] * len(joined) + [(comment, at) for at in range(len(line))]
-        previous = line
-    start = 0
-    for match in [*_SENTENCE_END.finditer(text), None]:
-        end = len(text) if match is None else match.start()
-        if match is not None and _ABBREVIATION.search(text, max(start, end - 8), end):
-            continue
-        body = text[start:end].strip()
-        if body:
-            begin = start + len(text[start:end]) - len(text[start:end].lstrip())
-            yield _Sentence(body, places[begin : begin + len(body)])
-        start = end if match is None else match.end()
-
-
-def _joined(previous: str, line: str) -> str:
-    """What joins a line to the one before it: a blank when it goes on, a comma in a list, else a line end."""
-    if not previous or not line:
-        return "\n" if previous else ""
-    if _LIST_ITEM.match(line) and _LIST_ITEM.match(previous):
-        return ", "
-    if previous.endswith((".", ":", "!", "?")):
-        return "\n"
-    if _EQUATION.match(line):
-        return "\n"
-    return " " if _GOES_ON.match(line) or _UNFINISHED.search(previous) else "\n"
-
-
-# -- sentence -> claim ---------------------------------------------------------------------------------------------
-
-_WORK = frozenset(("micro", "per device", "each", "batch", "accumulation", "replicas"))
-_DEVICES = frozenset(("devices", "nodes", "devices per node"))
-_BATCH_KEYS = frozenset(("total", "batch", "micro", "per device", "accumulation"))
-_SURELY_ALL = 100_000  # no single device takes so many tokens at once
-_MAX_DEVICES = 10_000_000
-
-
-def _claim(sentence: _Sentence, key: Meaning | None, value: str) -> Claim | None:
-    """What a sentence claims; ``key`` is the meaning of the key that it stands beside, ``value`` that key's text."""
-    text = _ASIDE.sub(_without_prose, sentence.text)
-    if not any(character.isdigit() for character in text) or _NO_CLAIM.search(text):
-        return None
-    try:
-        found = equations(text)
-    except NotUnderstood:
-        return None
-    reading = _Reading(key, value)
-    if not all(map(reading.read, found)) or not reading.settled():
-        return None
-    devices, nodes = reading.condition()
-    if not reading.says_batch and not ((devices or nodes) and _SET_UP.search(text)):
-        return None
-    counted = [equation for equation in found if equation.counts]
-    start, end = counted[0].start, counted[-1].end
-    claim = Claim(
-        sentence.text[start:end], sentence.span(start, end), devices=devices, nodes=nodes,
-        set_up=_SET_UP.search(text) is not None and _TRAINED.search(text) is None, beside_key=key in _BATCH_KEYS,
-    )  # fmt: skip
-    if not reading.says_batch:
-        return claim
-    return claim._replace(
-        total=reading.total, tokens=reading.tokens, factors=tuple(reading.factors), ambiguous=reading.ambiguous
-    )  # fmt: skip
-
-
-def _is_length(item: Item) -> bool:
-    """``4,096 tokens`` as a factor."""
-    return item.meaning == "unit" and item.value is not None and item.value.unit == "tokens"
-
-
-def _without_prose(aside: re.Match[str]) -> str:
-    """Brackets without a number are blanked, unless they name a factor: ``16 (per device)``."""
-    named = [token.kind for token in tokens(aside[0][1:-1])]
-    return aside[0] if named and set(named) == {"term"} else " " * len(aside[0])
-
-
-class _Reading:
-    """The equations of one sentence, put together."""
-
-    def __init__(self, key: Meaning | None, value: str) -> None:
-        self.total: Quantity | None = None
-        self.tokens: Quantity | None = None
-        self.factors: list[Factor] = []
-        self.ambiguous = False
-        self._key = key
-        self._value = value
-        self._named = False  # a word says that it is the whole batch
-        self._loose: Quantity | None = None  # "batch size 128": whose is open
-        self._products = 0
-        self._meanings: set[Meaning | None] = set()  # of the product's factors
-        self._together: Quantity | None = None  # the product, worked out
-        self._result_missing = False
-        self._shaky = False  # a total whose meaning only the key beside it can tell
-        self._counts: dict[Meaning, int] = {}
-
-    def read(self, equation: Equation) -> bool:
-        """Take in an equation; False when it does not go together with the others."""
-        lone = equation.lone
-        if lone is not None:
-            return self._lone(lone, arrow=equation.arrow)
-        items = [item for side in equation.sides for item in side.all_items]
-        meanings = {item.meaning for item in items}
-        if "model parallel" in meanings:
-            return True  # the layout, not the batch
-        subjects = {
-            side.items[0].meaning for side in equation.sides if not side.is_product and side.items[0].value is None
-        }
-        results = [side.items[0] for side in equation.sides if not side.is_product and side.items[0].value is not None]
-        if (subjects & _DEVICES) or any(item.meaning in _DEVICES for item in results) or meanings <= _DEVICES:
-            return self._count_devices(equation, results)
-        if subjects - {"total", "batch"}:
-            return not subjects & {"length", "unit"}  # accumulation = 128 / 16: a number of the config, worked out
-        self._named |= "total" in subjects or any(item.meaning == "total" for item in results)
-        self.ambiguous |= subjects == {"batch"}
-        products = [side for side in equation.sides if side.is_product]
-        if not products and len(results) > 1:
-            return self._equal_numbers(results)
-        if products:
-            self._products += 1
-            if self._products > 1 or not self._product(products, results):
-                return False
-        return all(
-            self._result(item)
-            for item in results
-            if item.meaning in (None, "total", "batch", "unit", "tokens per step")
-        )
-
-    def _lone(self, item: Item, *, arrow: bool) -> bool:
-        """A labelled number that stands alone: a total, a factor, or what the claim is made for."""
-        if item.value is None:
-            self._named |= item.meaning == "total"
-            return True
-        match item.meaning:
-            case "total" | "tokens per step":
-                self._named = True
-                return not item.quoted and self._result(item)
-            case "batch" if item.value.unit == "tokens" and item.value.value >= _SURELY_ALL:
-                return self._result(item)  # "batch size 0.5M tokens"
-            case "batch":
-                self._loose, before = item.value, self._loose
-                return before is None or before.value == item.value.value
-            case "micro" | "per device" | "each" | "accumulation" | "replicas":
-                return self._factor(item.value, item.meaning)
-            case "devices" | "nodes" | "devices per node":
-                return self._count(item.meaning, item.value)
-            case "unit":
-                # "~1M tokens" beside a batch; beside any other key it counts a data set
-                return self._key != "total" or item.value.unit != "tokens" or self._result(item)
-            case None:
-                self._shaky = arrow
-                return not arrow or self._result(item)
+def may_claim(line: str) -> bool:
+    """Whether a line with a comment is worth reading: there is a number in it, and a word of ours."""
+    if _DIGIT.search(line) is None:
+        return False
+    lower = line.lower()
+    if any(map(lower.__contains__, _BATCH_WORDS)):
         return True
+    return any(map(lower.__contains__, _DEVICE_WORDS)) and any(map(lower.__contains__, _MADE_FOR))
 
-    def _result(self, item: Item) -> bool:
-        assert item.value is not None
-        counts_tokens = item.value.unit == "tokens" or item.meaning == "tokens per step"
-        known = self.tokens if counts_tokens else self.total
-        if known is not None:
-            return known.value == item.value.value
-        if counts_tokens:
-            self.tokens = item.value._replace(unit="tokens")
-        else:
-            self.total = item.value
-        return True
 
-    def _equal_numbers(self, results: list[Item]) -> bool:
-        """``512 sequences = 1M tokens``; other numbers that are called equal without a product say nothing clear."""
-        units = [item.value.unit if item.value is not None else None for item in results]
-        return (
-            units[-1] == "tokens" and units[0] not in (None, "tokens") and all(self._result(item) for item in results)
-        )
-
-    def _product(self, products: list[Side], results: list[Item]) -> bool:
-        """The factors of the product; without a stated result it is worked out here."""
-        names = next((side for side in products if all(item.value is None for item in side.all_items)), None)
-        numbers = next((side for side in products if any(item.value is not None for item in side.all_items)), None)
-        if numbers is None:
-            return True  # a formula: batch_size x num_gpus x accumulation
-        items = numbers.items
-        if names is not None and len(names.items) == len(items) and not numbers.divisors:
-            named = zip(items, names.items, strict=True)
-            items = tuple(item._replace(meaning=item.meaning or name.meaning) for item, name in named)
-        elif names is not None:
-            return False
-        items = tuple(item._replace(meaning="length") if _is_length(item) else item for item in items)
-        meanings = {item.meaning for item in items}
-        self._meanings |= meanings
-        if meanings >= {"nodes", "devices"}:
-            items = tuple(
-                item._replace(meaning="devices per node" if item.meaning == "devices" else item.meaning)
-                for item in items
-            )
-        together = 1
-        for item in items:
-            if item.value is not None and not numbers.divisors and not self._factor(item.value, item.meaning):
-                return False
-            together *= item.value.value if item.value is not None and item.meaning != "length" else 1
-        self._together = None if numbers.divisors else parse_quantity(str(together))
-        if names is None and self._named and "length" in meanings:
-            self.total = self._together  # GBS = 8 x 2 x 32 x sequence_length = 1M tokens
-        self._result_missing = not results
-        return bool(results) or all(item.value is not None or item.meaning == "length" for item in items)
-
-    def _factor(self, value: Quantity, meaning: Meaning | None) -> bool:
-        if meaning in _DEVICES and not self._count(meaning, value):
-            return False
-        known = next((factor for factor in self.factors if meaning is not None and factor.meaning == meaning), None)
-        if known is not None:
-            return known.value.value == value.value
-        self.factors.append(Factor(value, "per device" if meaning == "each" else meaning))
-        return True
-
-    def _count(self, meaning: Meaning, value: Quantity) -> bool:
-        known = self._counts.setdefault(meaning, value.value)
-        return known == value.value <= _MAX_DEVICES
-
-    def _count_devices(self, equation: Equation, results: list[Item]) -> bool:
-        """``2 nodes x 8 GPUs = 16 GPUs``, ``num_gpus = 8``."""
-        for item in results:
-            assert item.value is not None
-            meaning = item.meaning if item.meaning in _DEVICES else "devices"
-            if not self._count(meaning, item.value):
-                return False
-        if not any(item.meaning in (None, "devices") for item in results):
-            for side in equation.sides:
-                counts = {item.meaning: item.value.value for item in side.items if item.value is not None}
-                devices = counts.get("devices per node", counts.get("devices"))
-                if side.is_product and "nodes" in counts and devices is not None:
-                    return self._counts.setdefault("devices", counts["nodes"] * devices) == counts["nodes"] * devices
-        return True
-
-    def settled(self) -> bool:
-        """Whether it all makes one claim, or none; False when there is no telling what it says."""
-        if self._loose is not None and self.total is None and self.tokens is None:
-            if self._counts and (not self._products or self._result_missing):
-                self.total, self.ambiguous = self._loose, True
-            elif self._products:
-                self._factor(self._loose, "batch")
-        if self._result_missing and self.total is None and self.tokens is None:
-            if not (self._named or self._key == "total"):
-                return False
-            self.total = self._together
-        if self._products and self.total is not None and not self._named and not self._explained:
-            return self._explains_the_key(self.total)
-        return not (self._shaky and (self._key not in _BATCH_KEYS or not self._counts))
-
-    def _explains_the_key(self, total: Quantity) -> bool:
-        """Beside ``gradient_accumulation_steps: 8`` the unnamed ``2 x 4 x 8 = 64`` is the batch; beside ``batch: 64`` it may be anything."""
-        own = self._value.replace("_", "")
-        if self._key == "total":
-            return own == str(total.value)
-        return (
-            self._key in _BATCH_KEYS
-            and own != str(total.value)
-            and own in {str(factor.value.value) for factor in self.factors}
-        )
-
-    @property
-    def _explained(self) -> bool:
-        """Whether the factors say by themselves that their product is a batch."""
-        work = self._meanings & (_WORK - {"each"})
-        devices = bool(self._meanings & _DEVICES)
-        if work or self.ambiguous:
-            return devices or len(work) > 1
-        return devices and len(self.factors) > 2  # noqa: PLR2004 - 8 GPUs x 2 x 8
-
-    @property
-    def says_batch(self) -> bool:
-        """Whether there is a batch in it at all."""
-        if self.total is not None or self.tokens is not None:
-            return True
-        meanings = {factor.meaning for factor in self.factors}
-        return bool(meanings & {"micro", "per device"})
-
-    def condition(self) -> tuple[tuple[int, ...], int | None]:
-        """The devices for which it is claimed, or the nodes where only those are said."""
-        devices, nodes = self._counts.get("devices"), self._counts.get("nodes")
-        each = self._counts.get("devices per node")
-        if nodes is not None and each is not None:
-            return (nodes * each,), None
-        if devices is None:
-            return (), nodes
-        # "2 nodes, 8 GPUs": sixteen, or eight in all
-        return ((devices,) if nodes in (None, 1) else (devices, devices * nodes)), None
+def _with_neighbours(lines: list[str], candidates: list[int]) -> list[int]:
+    """The candidates, and the lines of the blocks of comments that they stand in."""
+    wanted = set(candidates)
+    for number in candidates:
+        for step in (-1, 1):
+            at = number
+            while (
+                0 <= at < len(lines)
+                and lines[at].lstrip().startswith(("#", "//"))
+                and (at == number or at not in wanted)
+            ):
+                wanted.add(at)
+                at += step
+    return sorted(wanted)
