@@ -196,9 +196,8 @@ class _Reading:
     def _equal_numbers(self, results: list[Item]) -> bool:
         """``512 sequences = 1M tokens``; other numbers that are called equal without a product say nothing clear."""
         units = [item.value.unit if item.value is not None else None for item in results]
-        return (
-            units[-1] == "tokens" and units[0] not in (None, "tokens") and all(self._result(item) for item in results)
-        )
+        rows = units[0] != "tokens" and (units[0] is not None or results[0].meaning == "total")
+        return rows and units[-1] == "tokens" and all(self._result(item) for item in results)
 
     def _product(self, products: list[Side], results: list[Item]) -> bool:
         """The factors of the product; without a stated result it is worked out here."""
@@ -279,11 +278,10 @@ class _Reading:
         own = self._value.replace("_", "")
         if self._key == "total":
             return own == str(total.value)
-        return (
-            self._key in _BATCH_KEYS
-            and own != str(total.value)
-            and own in {str(factor.value.value) for factor in self.factors}
-        )
+        two_of_a_batch = self._key == "batch" and len(self.factors) < 3  # noqa: PLR2004 - 32 x 8 may be anything
+        if self._key not in _BATCH_KEYS or own == str(total.value) or two_of_a_batch:
+            return False
+        return own in {str(factor.value.value) for factor in self.factors}
 
     @property
     def _explained(self) -> bool:

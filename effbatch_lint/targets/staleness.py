@@ -282,13 +282,21 @@ def _given_by_hand(term: Term) -> bool:
 
 def _stale_by_elimination(claim: Claim, batch: Batch) -> list[_Pair]:
     """The one unnamed factor that equals none of the batch's numbers, when one number only is left for it."""
-    left = [term for term in (batch.micro, batch.accumulation, batch.layout.replicas) if term.value not in (None, 1)]
+    named = {factor.meaning for factor in claim.factors}
+    left = [
+        batch.micro,
+        batch.accumulation,
+        *(() if named & {"devices", "replicas", "nodes"} else (batch.layout.replicas,)),
+    ]
+    left = [term for term in left if term.value not in (None, 1)]
     unmatched = []
     for factor in claim.factors:
+        if factor.meaning is not None or factor.value.value == 1:
+            continue
         match = next((term for term in left if term.value is not None and factor.value.meets(term.value)), None)
         if match is not None:
             left.remove(match)
-        elif factor.meaning is None and factor.value.value != 1:
+        else:
             unmatched.append(factor)
     return [(unmatched[0], left[0])] if len(unmatched) == len(left) == 1 and left[0].key and left[0].spans else []
 
