@@ -10,12 +10,10 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
-from effbatch_lint.source import Span
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from effbatch_lint.source import Source
+    from effbatch_lint.source import Source, Span
 
 
 class Comment(NamedTuple):
@@ -32,40 +30,42 @@ class Comment(NamedTuple):
     code: str
 
 
+# What is not closed goes on to the end of the file: a pattern that gave up there would try again at every next quote.
 _PATTERNS = {
     # The strings of four kinds, or a comment. Unterminated strings are no match, and their quote is passed over.
     "toml": r'"""(?:[^\\]|\\.)*?"""|' r"'''.*?'''|" r'"(?:[^"\\\n]|\\.)*"|' r"'[^'\n]*'|(?P<comment>#[^\n]*)",
     # As DeepSpeed reads it (hjson): see documents/json.py.
-    "json": r'"(?:[^"\\\n]|\\.)*"|(?P<comment>//[^\n]*|#[^\n]*|/\*.*?\*/)',
+    "json": r'"(?:[^"\\\n]|\\.)*"|(?P<comment>//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z))',
     # An escaped character, a string, a here-document, or a comment, which starts a word (so $# and ${#x} are none).
     "shell": r"\\.|'[^']*'|"
     r'"(?:[^"\\]|\\.)*"|'
-    r"<<-?[ \t]*(?P<quote>[\"']?)(?P<word>\w+)(?P=quote)[^\n]*\n.*?^\t*(?P=word)[ \t]*$|"
+    r"(?<![\w<)])<<-?[ \t]*(?P<quote>[\"']?)(?P<word>[A-Za-z_]\w*)(?P=quote)[^\n]*\n.*?(?:^\t*(?P=word)[ \t]*$|\Z)|"
     r"(?<![^\s;&|()])(?P<comment>#[^\n]*)",
 }
 _MARKER = re.compile(r"(?:#+|//+|/\*+)?[ \t]*")
 
 
 def comments(source: Source, kind: str) -> list[Comment]:
-    """The comments of a file of ``kind`` yaml, toml, json or shell, in order."""
+    """The comments of a file of ``kind`` yaml, toml, json or shell, in order; of several on one line the last."""
     text = source.text
     if "#" not in text and "//" not in text and "/*" not in text:
         return []
-    starts = _yaml(text) if kind == "yaml" else _by_pattern(text, kind)
     lines: list[int] = []
-    found = []
-    for start, end in starts:
+    last: dict[int, tuple[int, int]] = {}
+    for start, end in _yaml(text) if kind == "yaml" else _by_pattern(text, kind):
         if not lines:
             lines = [0, *(match.end() for match in re.finditer("\n", text))]
-        number = bisect_right(lines, start)
-        begin = lines[number - 1]
-        body = text[start:end]
-        marker = _end(_MARKER, body, 0)
-        trimmed = body[marker:].rstrip().removesuffix("*/").rstrip()
-        column = start - begin + marker + 1
-        span = Span(source.path, number, column, number, column + len(trimmed))
-        found.append(Comment(trimmed, span, text[begin:start].strip()))
-    return found
+        last[bisect_right(lines, start)] = (start, end)
+    return [_comment(source, number, lines[number - 1], start, end) for number, (start, end) in last.items()]
+
+
+def _comment(source: Source, number: int, begin: int, start: int, end: int) -> Comment:
+    """The comment from ``start`` to ``end`` of the text, on the line that begins at ``begin``."""
+    body = source.text[start:end]
+    marker = _end(_MARKER, body, 0)
+    trimmed = body[marker:].rstrip().removesuffix("*/").rstrip()
+    span = source.span(number, start - begin + marker + 1, len(trimmed))
+    return Comment(trimmed, span, source.text[begin:start].strip())
 
 
 def _by_pattern(text: str, kind: str) -> Iterator[tuple[int, int]]:

@@ -114,9 +114,10 @@ _WORD = re.compile(r"[A-Za-z]+|[^\W\d_A-Za-z]+")
 _BETWEEN = re.compile(r"[ ]?/[ ]?|[-_]|[ ]+|(?<=eff)\.[ ]")
 _GOES_ON = re.compile(r"[-_.]?[A-Za-z]|_")
 _RUN = re.compile(r"\w[\w'-]*")
-# A100, H100s, GB200, RTX 4090, 2080Ti, H100-SXM; a bare 4090 is a card as well, never a batch
+# A100, H100s, GB200, RTX 4090, 2080Ti, H100-SXM, and a bare 4090 behind "8 x"
 _MODEL = re.compile(
-    r"(?:[AHVPBLahv]\d{2,3}|G[BH]200|MI\d{3}X?|RTX[ -]?A?\d{4}|T4|L40S|[1-5]0[6-9]0)(?:[ ]?Ti)?s?(?:-(?:SXM\d?|PCIe|\d+GB))*(?!\w|[.,]\d)"
+    r"(?:[AHVPBLahv]\d{2,3}|G[BH]200|MI\d{3}X?|RTX[ -]?A?\d{4}|T4|L40S|[1-5]0[6-9]0(?=[ ]?Ti)|(?:(?<=[xX] )|(?<=[xX]))[1-5]0[89]0)"
+    r"(?:[ ]?Ti)?s?(?:-(?:SXM\d?|PCIe|\d+GB))*(?!\w|[.,]\d)"
 )
 _PER_MODEL = re.compile(rf"[Pp]er (?:\d+[ ]?[Gg][Bb] )?{_MODEL.pattern}")
 _VARIABLE = re.compile(r"(?:num|n|nb)[-_]|ngpu|world|nproc|nnodes|_", re.IGNORECASE)
