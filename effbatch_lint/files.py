@@ -38,6 +38,11 @@ class Files:
         """Every file that was parsed, in the order of reading."""
         return [known for known in self._documents.values() if isinstance(known, Document)]
 
+    def parsed(self, shown: str) -> Document | None:
+        """The parsed file that a person sees under this path, if it was asked for."""
+        known = self._documents.get(os.path.join(self.base, shown))
+        return known if isinstance(known, Document) else None
+
     def shown(self, path: str) -> str:
         """The path as a person sees it."""
         return display(path, self.base)
@@ -92,11 +97,9 @@ class Files:
     def line(self, shown: str, number: int) -> str:
         """A line of a file that was read, for a snippet; empty when the file is none of ours."""
         if shown not in self._lines:
-            found = next(
-                (d for d in self._documents.values() if isinstance(d, Document) and d.source.path == shown), None
-            )
-            key = os.path.join(self.base, shown)
-            text = found.source.text if found else self._bytes.get(key, b"").decode("utf-8", "replace")
+            found = self.parsed(shown)
+            unparsed = self._bytes.get(os.path.join(self.base, shown), b"")
+            text = found.source.text if found else unparsed.decode("utf-8", "replace")
             self._lines[shown] = text.split("\n")
         lines = self._lines[shown]
         return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""

@@ -26,7 +26,7 @@ def findings(read: Read) -> list[Finding]:
     found += [_said("EB905", message, span, read.settings.path) for span, message in read.settings.unknown]
     for recipe in read.recipes:
         found += [_said("EB905", message, span, recipe.path) for span, message in recipe.unknown]
-        found.extend(_recipe(recipe, read.settings))
+        found.extend(_recipe(recipe, read))
     found = _suppressed(found, read)
     found = [finding for finding in found if enabled(finding, read.settings)]
     return sorted(_once(found), key=lambda finding: finding.order)
@@ -68,12 +68,12 @@ def unreadable(error: Unreadable) -> Finding:
     return Finding(rule.code, rule.name, rule.severity, error.reason, Label(error.span, ""), help=error.help)
 
 
-def _recipe(recipe: Recipe, settings: Settings) -> Iterator[Finding]:
-    context = Context(recipe)
+def _recipe(recipe: Recipe, read: Read) -> Iterator[Finding]:
+    context = Context(recipe, read.files)
     for number, batch in enumerate(recipe.batches):
         yield from problems(batch, context)
         for rule in TABLE:
-            if rule.needs is None or not _on(rule, settings):
+            if rule.needs is None or not _on(rule, read.settings):
                 continue
             # A target is declared of the main batch; the others are further phases of the same run.
             if rule.needs == "targets" and (number or not recipe.targets):
