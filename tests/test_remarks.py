@@ -62,6 +62,8 @@ FORMS = [
     ("# 全局 batch = 4 x 8 x 8卡 = 256", "256 = 4 x 8 x 8 devices @8"),
     ("global_batch_size: 16  # dp8 x local_batch_size 1 x grad_accum 2", "16 = 8 replicas x 1 per device x 2 accumulation"),
     ("global_train_batch_size: 128 # 4 GPUs * 32", "128 = 4 devices x 32 @4"),
+    ("global_train_batch_size: 64 # 4 GPUs * 32", "128 = 4 devices x 32 @4"),
+    ("global_batch_size: 64 # 16 * 8 = 128", "128 = 16 x 8"),
     ("gradient_accumulation_steps: 8 # assuming training on 4 GPUs, 4*8=32", "32 = 4 x 8 @4"),
     # names first
     ("# total_samples_per_batch = num_gpus * grad_accum * per_device_batch_size = 8 * 32 * 4 = 1024", "1024 = 8 devices x 32 accumulation x 4 per device @8"),
@@ -251,7 +253,7 @@ def batch(
         sequence_length=read(length, "seq_len", 4) if length is not None else None,
         unit=unit,
         sequences_per_item=2 if unit == "pairs" else 1,
-        global_batch=read(whole, "global_batch_size", 5, path) if whole is not None else None,
+        global_batch=read(whole, "global_batch_size", 1, path) if whole is not None else None,
         tokens_bound="at most" if tokens_at_most else "exact",
         items_per_prompt=read(group, "num_generations", 6) if group is not None else None,
         schedule=schedule,
@@ -328,6 +330,7 @@ STALE = [
     ("# 64 GPUs, effective batch 2048", batch(tensor=4), "4 x 8 x 16 = 512 sequences on 64 devices"),
     ("# 4M tokens per step", batch(world=8, length=4096), "4 x 8 x 8 = 256 sequences on 8 devices"),
     ("# 64M tokens per step", batch(world=8, length=4096, tokens_at_most=True), "4 x 8 x 8 = 256 sequences on 8 devices"),
+    ("global_batch_size: 512 # 4 GPUs * 32", batch(whole=512, path="train.yaml", line=1), "global_batch_size is 512 sequences"),
     ("# global batch 1024", batch(whole=512), "global_batch_size is 512 sequences"),
     ("# preset for 64 A100", batch(world=48, stated=True), "made for 64 devices; it gives 48 devices"),
     ("# Config for 8 nodes", batch(world=4, stated=True), "made for 8 nodes; it gives 4 devices"),
@@ -347,7 +350,7 @@ def test_the_message_quotes_the_comment_and_relates_the_stale_factor_first() -> 
     found = verdict("# GBS 128 = 8 GPUs x mbs 2 x ga 8", batch())
     assert found is not None
     assert found.message == (
-        "the comment says \u201cGBS 128 = 8 GPUs x mbs 2 x ga 8\u201d; micro_batch_size is 4 (train.yaml:1), not 2"
+        'the comment says "GBS 128 = 8 GPUs x mbs 2 x ga 8"; micro_batch_size is 4 (train.yaml:1), not 2'
     )
     assert [term.key for term in found.related] == ["micro_batch_size", "gradient_accumulation_steps"]
     assert found.computed == "4 x 8 x 8 = 256 sequences on 8 devices"

@@ -105,7 +105,11 @@ def _without_prose(aside: re.Match[str]) -> str:
 
 
 class _Reading:
-    """The equations of one sentence, put together."""
+    """The equations of one sentence, put together.
+
+    Every method that takes something in says whether it goes together with the rest: a sentence with two totals, two
+    products or two numbers of devices is no claim.
+    """
 
     def __init__(self, key: Meaning | None, value: str) -> None:
         self.total: Quantity | None = None
@@ -182,6 +186,7 @@ class _Reading:
         return True
 
     def _result(self, item: Item) -> bool:
+        """A number that is said to be the batch, in tokens or in rows."""
         assert item.value is not None
         counts_tokens = item.value.unit == "tokens" or item.meaning == "tokens per step"
         known = self.tokens if counts_tokens else self.total
@@ -231,6 +236,7 @@ class _Reading:
         return bool(results) or all(item.value is not None or item.meaning == "length" for item in items)
 
     def _factor(self, value: Quantity, meaning: Meaning | None) -> bool:
+        """A factor of the batch; what counts devices says for how many the claim is made, too."""
         if meaning in _DEVICES and not self._count(meaning, value):
             return False
         known = next((factor for factor in self.factors if meaning is not None and factor.meaning == meaning), None)
@@ -240,6 +246,7 @@ class _Reading:
         return True
 
     def _count(self, meaning: Meaning, value: Quantity) -> bool:
+        """How many devices, nodes or devices per node the claim is made for."""
         known = self._counts.setdefault(meaning, value.value)
         return known == value.value <= _MAX_DEVICES
 
@@ -274,10 +281,13 @@ class _Reading:
         return not (self._shaky and (self._key not in _BATCH_KEYS or not self._counts))
 
     def _explains_the_key(self, total: Quantity) -> bool:
-        """Beside ``gradient_accumulation_steps: 8`` the unnamed ``2 x 4 x 8 = 64`` is the batch; beside ``batch: 64`` it may be anything."""
+        """Whether the key beside an unnamed product makes it the batch.
+
+        Beside ``gradient_accumulation_steps: 8``, ``2 x 4 x 8 = 64`` is; beside ``batch_size: 64`` it may be anything.
+        """
         own = self._value.replace("_", "")
         if self._key == "total":
-            return own == str(total.value)
+            return not self._result_missing or bool(self._meanings & _DEVICES) or own == str(total.value)
         two_of_a_batch = self._key == "batch" and len(self.factors) < 3  # noqa: PLR2004 - 32 x 8 may be anything
         if self._key not in _BATCH_KEYS or own == str(total.value) or two_of_a_batch:
             return False

@@ -124,8 +124,8 @@ def _speaks_of(claim: Claim, batch: Batch) -> bool:
     decisive = _decisive(batch)
     for term in decisive:
         for origin in term.origins:
-            if origin.span is None and origin.note is not None and not origin.note.startswith("--world-size"):
-                return False
+            if origin.span is None and origin.note is not None and "world" not in (origin.key or ""):
+                return False  # an override; the number of devices may come from anywhere
             if (origin.span is None or origin.span.path != path) and any(
                 previous.span is not None and previous.span.path == path for previous in origin.previous
             ):
@@ -310,7 +310,7 @@ def _verdict(claim: Claim, batch: Batch, named: tuple[int, ...], stale: list[_Pa
         f"{_what(factor, term)} is {shown(term.value)}{_place(term)}, not {factor.value.text}" for factor, term in stale
     ]
     computed = _computed(claim, batch, named)
-    message = f"the comment says \u201c{said}\u201d; {', '.join(facts) or computed}"
+    message = f'the comment says "{said}"; {", ".join(facts) or computed}'
     if facts and note:
         message += "; the total is right"
     related = dict.fromkeys([*(term for _, term in stale), *(term for term in _decisive(batch) if term.spans)])
