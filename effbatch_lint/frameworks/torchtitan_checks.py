@@ -120,5 +120,5 @@ def _uneven(number: Term, divisor: Term, dims: Layout) -> Iterator[Problem]:
         )
 
 
-def _refusal(message: str, *terms: Term, help: str | None = None) -> Problem:  # noqa: A002 - Problem's own name
+def _refusal(message: str, *terms: Term, help: str | None = None) -> Problem:
     return Problem("EB304", message, terms, refuses=True, help=help)
