@@ -14,6 +14,8 @@ from typing import NamedTuple
 # under 200 kB; one over MAX_PARSED that holds a framework's keys is refused rather than parsed for seconds.
 MAX_BYTES = 16_000_000
 MAX_PARSED = 2_000_000
+# No config is nested a dozen deep; whoever walks a tree may recurse.
+MAX_DEPTH = 100
 
 
 class Span(NamedTuple):
