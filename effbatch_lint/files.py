@@ -77,7 +77,7 @@ class Files:
                 (d for d in self._documents.values() if isinstance(d, Document) and d.source.path == shown), None
             )
             key = os.path.join(self.base, shown)
-            text = found.source.text if found else self._bytes.get(key, b"").decode("utf-8", "replace")
+            text = found.source.text if found else _text_of_any(self._bytes.get(key, b""))
             self._lines[shown] = text.split("\n")
         lines = self._lines[shown]
         return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
@@ -110,3 +110,11 @@ class Files:
             reason = f"the file is {len(data):,} bytes large, over the limit of {MAX_PARSED:,} bytes for a config"
             raise Unreadable(Span(shown, 1, 1, 1, 1), reason)
         return parse(Source(shown, key, decode(data, shown)), kind)
+
+
+def _text_of_any(data: bytes) -> str:
+    """The text of a file, also of one that is refused."""
+    try:
+        return decode(data, "")
+    except Unreadable:
+        return data.decode("utf-8", "replace")
