@@ -99,7 +99,7 @@ class Files:
         if shown not in self._lines:
             found = self.parsed(shown)
             unparsed = self._bytes.get(os.path.join(self.base, shown), b"")
-            text = found.source.text if found else unparsed.decode("utf-8", "replace")
+            text = found.source.text if found else _text_of_any(unparsed)
             self._lines[shown] = text.split("\n")
         lines = self._lines[shown]
         return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
@@ -132,3 +132,11 @@ class Files:
             reason = f"the file is {len(data):,} bytes large, over the limit of {MAX_PARSED:,} bytes for a config"
             raise Unreadable(Span(shown, 1, 1, 1, 1), reason)
         return parse(Source(shown, key, decode(data, shown)), kind)
+
+
+def _text_of_any(data: bytes) -> str:
+    """The text of a file, also of one that is refused."""
+    try:
+        return decode(data, "")
+    except Unreadable:
+        return data.decode("utf-8", "replace")
