@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from effbatch_lint.engine import Report
     from effbatch_lint.recipe import Recipe
+    from effbatch_lint.report.report import Report
     from effbatch_lint.settings import Settings
 
 __version__ = "0.1.0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from effbatch_lint import discovery, project, recipes
 from effbatch_lint import settings as settings_module
@@ -13,38 +13,17 @@ from effbatch_lint.call import Call, Options, Read, Unread
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.files import Files
 from effbatch_lint.frameworks import table
+from effbatch_lint.report.report import Report
+from effbatch_lint.rules.table import BY_CODE
 from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from effbatch_lint.findings import Finding
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.project import Candidate
     from effbatch_lint.recipe import Recipe
     from effbatch_lint.settings import Settings
-
-
-class Report(NamedTuple):
-    """The outcome of a call."""
-
-    recipes: list[Recipe]
-    findings: list[Finding]
-    unread: list[Unread]
-    errors: list[Unreadable]
-    files: Files
-    seconds: float = 0.0
-
-    @property
-    def files_read(self) -> int:
-        """How many files were opened."""
-        return self.files.read
-
-    def as_dict(self) -> dict[str, object]:
-        """The contract's form of the findings."""
-        from effbatch_lint.report.json import findings  # noqa: PLC0415 - only JSON output needs it
-
-        return findings(self)
 
 
 def explain(options: Options, settings: Settings) -> Report:
@@ -88,7 +67,7 @@ def _prepared(options: Options, settings: Settings) -> Call:
     return Call(
         options,
         settings,
-        Files(*_roots(options, settings)),
+        Files(*_roots(options, settings), rules=frozenset(BY_CODE)),
         _forced(options.framework or settings.framework, custom),
         custom,
         given,

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 
 
 class Files:
-    """Reads files below its roots for one call, and remembers them; the first root is the project's own."""
+    """Reads files below its roots for one call, and remembers them; the first root is the project's own.
 
-    def __init__(self, *roots: str, base: str | None = None) -> None:
+    ``rules`` are the codes that an ignore comment may name; without them any code of their form.
+    """
+
+    def __init__(self, *roots: str, base: str | None = None, rules: frozenset[str] | None = None) -> None:
         self.roots = tuple(os.path.realpath(root) for root in roots)
+        self.rules = rules
         self.base = os.getcwd() if base is None else base
         self._bytes: dict[str, bytes] = {}
         self._documents: dict[str, Document | Unreadable] = {}
@@ -87,11 +91,10 @@ class Files:
     def pragmas(self, document: Document) -> Pragmas:
         """What the comments of a parsed file say to this tool."""
         from effbatch_lint.documents.pragmas import read_pragmas  # noqa: PLC0415 - few files hold a pragma
-        from effbatch_lint.rules.table import BY_CODE  # noqa: PLC0415 - as above
 
         key = document.source.real
         if key not in self._pragmas:
-            self._pragmas[key] = read_pragmas(document.source, document.kind, BY_CODE)
+            self._pragmas[key] = read_pragmas(document.source, document.kind, self.rules)
         return self._pragmas[key]
 
     def line(self, shown: str, number: int) -> str:
