@@ -39,9 +39,11 @@ class Config:
         dialect: how unquoted scalars are typed.
         files: every file that took part, in order of reading.
         overrides: the ``KEY=VALUE`` words that were applied, in order.
+        unknown: sections of which keys may exist that no file of the project holds: (dotted key, why); the empty key
+            is the root. A default of the framework does not count there.
     """
 
-    __slots__ = ("_companion", "_resolver", "dialect", "files", "overrides", "path", "prefix", "root")
+    __slots__ = ("_companion", "_resolver", "dialect", "files", "overrides", "path", "prefix", "root", "unknown")
 
     def __init__(
         self,
@@ -54,10 +56,12 @@ class Config:
         resolver: Resolver | None = None,
         companion: Companion | None = None,
         prefix: str = "",
+        unknown: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.root = root
         self.path = path
         self.dialect: Dialect = dialect
+        self.unknown = unknown
         self.files = [path] if files is None else files
         self.overrides = overrides
         self.prefix = prefix
@@ -77,10 +81,14 @@ class Config:
         """The same files, read through another tree (flags normalised to one spelling, a section unwrapped)."""
         return self._like(root, prefix, self.dialect)
 
-    def _like(self, root: Mapping, prefix: str, dialect: Dialect) -> Config:
+    def resolved_by(self, resolver: Resolver) -> Config:
+        """The same configuration, its references given values by ``resolver``."""
+        return self._like(self.root, self.prefix, self.dialect, resolver)
+
+    def _like(self, root: Mapping, prefix: str, dialect: Dialect, resolver: Resolver | None = None) -> Config:
         return Config(
-            root, self.path, dialect, files=self.files, overrides=self.overrides,
-            resolver=self._resolver, companion=self._companion, prefix=prefix,
+            root, self.path, dialect, files=self.files, overrides=self.overrides, unknown=self.unknown,
+            resolver=resolver or self._resolver, companion=self._companion, prefix=prefix,
         )  # fmt: skip
 
     # -- presence ----------------------------------------------------------------------------------------------
@@ -157,14 +165,31 @@ class Config:
             term = self._integer(entry, key, text_allowed=text_allowed)
             if term is not None:
                 return term
+        elsewhere = self._elsewhere(keys)
+        if elsewhere is not None:
+            return unknown(f"{self.prefix}{keys[0]} is not set here, and {elsewhere}", key=keys[0])
         if default is not None:
             return Term(default, "default", (), None, None, keys[0])
         return unknown(f"{self.prefix}{keys[0]} is not set", key=keys[0])
+
+    def _elsewhere(self, keys: tuple[str, ...]) -> str | None:
+        """Why one of the keys may be set in a file that is not in the project."""
+        for section, reason in self.unknown:
+            if not section or any(f"{self.prefix}{key}".startswith(f"{section}.") for key in keys):
+                return reason
+        return None
 
     def origin(self, key: str) -> Origin | None:
         """Where the value at ``key`` was set and what it overrode."""
         entry = entry_at(self.root, key)
         return None if entry is None else origin_of(entry, self.prefix + key)
+
+    def place(self, key: str) -> Term:
+        """Where a value that is no number stands, for a message: an unknown whose reason is the value as written."""
+        entry = entry_at(self.root, key)
+        if entry is None or not isinstance(entry.value, Scalar):
+            return unknown(key, key=key)
+        return unknown(f"{key}: {_quoted(entry.value)}", origin_of(entry, self.prefix + key), key=key)
 
     def companion(self, key: str) -> Config | None:
         """The configuration in the file that ``key`` names (``deepspeed: ds.json``), or the mapping written in place.
