@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint import discovery, project, recipes
 from effbatch_lint import settings as settings_module
+from effbatch_lint.compose.bases import names_bases
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.files import Files
 from effbatch_lint.frameworks import table
@@ -117,6 +118,8 @@ def _read(options: Options, settings: Settings) -> Read:
             continue
         read.recipes.extend(_recipes(read, candidate, options))
     included = {path for recipe in (*described, *read.recipes) for path in recipe.config.files if path != recipe.path}
+    # A config that another one stands on is a recipe all the same; a part that another one names is none.
+    included -= {base for candidate in joined for base in candidate.bases}
     read.recipes[:] = [*described, *(recipe for recipe in read.recipes if recipe.path not in included)]
     return read
 
@@ -176,7 +179,7 @@ def _candidates(
     data = read.files.content(path) if explicit else read.files.quietly(path)
     if data is None:
         return []
-    if not custom and forced is None and not table.may_be_training(data):
+    if not custom and forced is None and not table.may_be_training(data) and not names_bases(data):
         if explicit:
             read.files.refuse_hostile(path)
         read.unread.append(Unread(shown, "not a training config: none of the frameworks' keys"))
