@@ -19,6 +19,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("nanotron", ("batch_accumulation_per_replica",)),
     ("torchtitan", ("dump_folder", "flavor", "parallel_degree", "parallel_shard_degree", "local_batch_size",
                     "num_tokens_per_microbatch_per_dp_rank")),
+    ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
 )  # fmt: skip
 
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))
