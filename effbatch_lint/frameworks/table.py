@@ -20,6 +20,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("torchtitan", ("dump_folder", "flavor", "parallel_degree", "parallel_shard_degree", "local_batch_size",
                     "num_tokens_per_microbatch_per_dp_rank")),
     ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
+    ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
 )  # fmt: skip
 
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))
