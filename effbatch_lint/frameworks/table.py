@@ -20,6 +20,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("torchtitan", ("dump_folder", "flavor", "parallel_degree", "parallel_shard_degree", "local_batch_size",
                     "num_tokens_per_microbatch_per_dp_rank")),
     ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
+    ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
     ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
 )  # fmt: skip
 
