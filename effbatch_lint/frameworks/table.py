@@ -22,6 +22,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
     ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
     ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
+    ("speechbrain", ("!ref <",)),
 )  # fmt: skip
 
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))
