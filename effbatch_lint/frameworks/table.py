@@ -23,6 +23,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
     ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
     ("speechbrain", ("!ref <",)),
+    ("torchtune", ("_component_",)),
 )  # fmt: skip
 
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))
