@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint.companions import Companions
 from effbatch_lint.compose.bases import BASES, names_bases, names_parts
 from effbatch_lint.compose.config import Config
-from effbatch_lint.compose.merge import layered, override
+from effbatch_lint.compose.merge import environment, layered, override
 from effbatch_lint.frameworks import table
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def candidates(
         if best is not None:
             chosen, runner_up = best
             dialect = "json" if document.kind == "json" else chosen.dialect
-            config = _resolved(config.with_dialect(dialect), tree.texts)
+            config = _resolved(config.with_dialect(dialect), companions, tree.texts)
             bases = tuple(base.source.path for base in tree.bases)
             found.append(Candidate(config, chosen, document, companions, runner_up, bases))
     return found
@@ -105,7 +105,7 @@ def _config(
             root = override(root, word)
     config = Config(
         root, document.source.path, document.dialect, files=read, overrides=tuple(overrides), companion=companions,
-        unknown=tuple(
+        unseen=tuple(
             ("" if key in (*BASES, "<<") else key, f"{name}, which may set it, is not in the project")
             for key, name in tree.missing
         ),
@@ -113,14 +113,17 @@ def _config(
     return config, companions
 
 
-def _resolved(config: Config, texts: Iterable[str]) -> Config:
+def _resolved(config: Config, companions: Companions, texts: Iterable[str]) -> Config:
     """The config with its ``${...}`` given values, where the loader is OmegaConf."""
     if config.dialect != "omegaconf" or not any("${" in text for text in texts):
         return config
-    from effbatch_lint.compose.resolution import interpolating  # noqa: PLC0415 - only where a value refers to another
+    from effbatch_lint.compose.interpolation import Interpolations  # noqa: PLC0415 - only where a value refers to another
+    from effbatch_lint.compose.view import config_of  # noqa: PLC0415 - as above
 
-    stated = (word[4:].partition("=") for word in config.overrides if word.startswith("env:"))
-    return config.resolved_by(interpolating(config.root, {name: value for name, _, value in stated}))
+    return config_of(
+        Interpolations(config.root, environment=environment(config.overrides)), config.path,
+        files=config.files, overrides=config.overrides, unseen=config.unseen, companion=companions,
+    )  # fmt: skip
 
 
 def _best(known: list[Framework], config: Config) -> tuple[Framework, Framework | None] | None:

@@ -39,11 +39,11 @@ class Config:
         dialect: how unquoted scalars are typed.
         files: every file that took part, in order of reading.
         overrides: the ``KEY=VALUE`` words that were applied, in order.
-        unknown: sections of which keys may exist that no file of the project holds: (dotted key, why); the empty key
-            is the root. A default of the framework does not count there.
+        unseen: sections (dotted, empty for the root) that hold more than the files show, each with the reason: a
+            configuration that only the running program has. A key that is absent there is unknown, and no default.
     """
 
-    __slots__ = ("_companion", "_resolver", "dialect", "files", "overrides", "path", "prefix", "root", "unknown")
+    __slots__ = ("_companion", "_resolver", "dialect", "files", "overrides", "path", "prefix", "root", "unseen")
 
     def __init__(
         self,
@@ -56,15 +56,15 @@ class Config:
         resolver: Resolver | None = None,
         companion: Companion | None = None,
         prefix: str = "",
-        unknown: tuple[tuple[str, str], ...] = (),
+        unseen: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.root = root
         self.path = path
         self.dialect: Dialect = dialect
-        self.unknown = unknown
         self.files = [path] if files is None else files
         self.overrides = overrides
         self.prefix = prefix
+        self.unseen = unseen
         self._resolver = resolver
         self._companion = companion
 
@@ -87,8 +87,8 @@ class Config:
 
     def _like(self, root: Mapping, prefix: str, dialect: Dialect, resolver: Resolver | None = None) -> Config:
         return Config(
-            root, self.path, dialect, files=self.files, overrides=self.overrides, unknown=self.unknown,
-            resolver=resolver or self._resolver, companion=self._companion, prefix=prefix,
+            root, self.path, dialect, files=self.files, overrides=self.overrides,
+            resolver=resolver or self._resolver, companion=self._companion, prefix=prefix, unseen=self.unseen,
         )  # fmt: skip
 
     # -- presence ----------------------------------------------------------------------------------------------
@@ -130,7 +130,8 @@ class Config:
             entry = entry_at(self.root, key)
             if entry is not None:
                 return self._typed(entry.value, key)[0] if isinstance(entry.value, Scalar) else None
-        return None
+        hidden = self._hidden(keys)
+        return None if hidden is None else Unresolved(hidden)
 
     def text(self, *keys: str) -> str | None:
         """The value as text, when it is known and not null."""
@@ -165,19 +166,12 @@ class Config:
             term = self._integer(entry, key, text_allowed=text_allowed)
             if term is not None:
                 return term
-        elsewhere = self._elsewhere(keys)
-        if elsewhere is not None:
-            return unknown(f"{self.prefix}{keys[0]} is not set here, and {elsewhere}", key=keys[0])
+        hidden = self._hidden(keys)
+        if hidden is not None:
+            return unknown(hidden, key=keys[0])
         if default is not None:
             return Term(default, "default", (), None, None, keys[0])
         return unknown(f"{self.prefix}{keys[0]} is not set", key=keys[0])
-
-    def _elsewhere(self, keys: tuple[str, ...]) -> str | None:
-        """Why one of the keys may be set in a file that is not in the project."""
-        for section, reason in self.unknown:
-            if not section or any(f"{self.prefix}{key}".startswith(f"{section}.") for key in keys):
-                return reason
-        return None
 
     def origin(self, key: str) -> Origin | None:
         """Where the value at ``key`` was set and what it overrode."""
@@ -203,6 +197,14 @@ class Config:
             return self.section(key)
         name = self.text(key)
         return self._companion(key, name) if name and self._companion is not None else None
+
+    def _hidden(self, keys: tuple[str, ...]) -> str | None:
+        """Why one of the absent keys may be set where no file shows it; None when none can be."""
+        for section, reason in self.unseen:
+            for key in keys:
+                if not section or f"{self.prefix}{key}".startswith(f"{section}."):
+                    return f"{self.prefix}{key} is in no file: {reason}"
+        return None
 
     def _integer(self, entry: Entry, key: str, *, text_allowed: bool) -> Term | None:
         origin = origin_of(entry, self.prefix + key)

@@ -17,7 +17,8 @@ from effbatch_lint.compose.refusal import refusal
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping as AbstractMapping
+    from collections.abc import Iterable
+    from collections.abc import Mapping as AbstractMapping
 
     from effbatch_lint.compose.overrides import Override
     from effbatch_lint.compose.repository import Loaded, Repository
@@ -141,6 +142,8 @@ class _Walk:
         if item.option is not None and item.option != MISSING:
             loaded = self.repository.load(item.config_path, item.span)
             item = item._replace(header=loaded.header if loaded is not None else None)
+            if self.repository.legacy:
+                item = item.renamed()
         if self._is_deleted(item):
             return []
         self._note_choice(item)
@@ -196,7 +199,9 @@ class _Walk:
         found = []
         for name in reversed(item.name):
             if "${" in name:
-                raise refusal(item.span, f"In '{where}': Defaults List interpolation is not supported in options list items")
+                raise refusal(
+                    item.span, f"In '{where}': Defaults List interpolation is not supported in options list items"
+                )
             one = item._replace(group=None, name=f"{item.group}/{name}", header=None)
             found.append(self.follow(one.placed(folder, within), late=late))
         return found
@@ -333,7 +338,7 @@ class _Walk:
 
 def _of_hydra(item: Item) -> bool:
     """Before version_base 1.2 a choice of Hydra's own groups is an override, with or without the word."""
-    return item.group is not None and item.group.startswith("hydra/") and not item.appended
+    return item.group is not None and item.group.startswith("hydra/")
 
 
 def _here(package: str | None) -> str | None:

@@ -187,7 +187,9 @@ def _tagged(scalar: Scalar, dialect: Dialect) -> Value:
     kind = (scalar.tag or "").removeprefix("tag:yaml.org,2002:").removeprefix("!!")
     if kind == "str":
         return scalar.text
-    if kind in ("int", "float", "bool", "null"):
+    if kind == "null":
+        return None
+    if kind in ("int", "float", "bool"):
         value = plain(scalar.text, dialect, scalar.span)
         return float(value) if kind == "float" and isinstance(value, int) else value
     return scalar.text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from effbatch_lint.compose.merge import layered
+from effbatch_lint.compose.merge import environment, layered
 from effbatch_lint.documents.nodes import Mapping
 
 if TYPE_CHECKING:
@@ -26,12 +26,13 @@ def unwrapped(config: Config) -> Config:
         return config
     flags = {key: entry for key, entry in config.root.entries.items() if key in parameters.entries and key != "name"}
     root = layered([parameters, Mapping(flags, None)]) if flags else parameters
-    inner = config.over(root, f"{config.prefix}parameters.")
     if config.dialect != "omegaconf":
-        return inner
-    from effbatch_lint.compose.resolution import interpolating  # noqa: PLC0415 - only mcli files have a root of their own
+        return config.over(root)
+    from effbatch_lint.compose.interpolation import Interpolations  # noqa: PLC0415 - only mcli files have a root of their own
+    from effbatch_lint.compose.view import config_of  # noqa: PLC0415 - as above
 
-    return inner.resolved_by(interpolating(root, prefix=inner.prefix))
+    interpolations = Interpolations(root, environment=environment(config.overrides))
+    return config_of(interpolations, config.path, files=config.files, overrides=config.overrides, unseen=config.unseen)
 
 
 def world_size(config: Config, launch: Launch) -> Term:
