@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from effbatch_lint import discovery, project, recipes
 from effbatch_lint import settings as settings_module
 from effbatch_lint.call import Call, Options, Read, Unread
+from effbatch_lint.compose.bases import names_bases
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.files import Files
 from effbatch_lint.frameworks import table
@@ -85,7 +86,8 @@ def _read(call: Call) -> Read:
             read.errors.append(error)
     described = _described(call, read)
     covered = {path for recipe in described for path in recipe.config.files}
-    for candidate in project.joined(found, call.handed):
+    joined = project.joined(found, call.handed)
+    for candidate in joined:
         if candidate.config.path not in covered:
             try:
                 read.recipes.extend(recipes.from_candidate(candidate, call))
@@ -93,6 +95,8 @@ def _read(call: Call) -> Read:
                 read.errors.append(error)
     # A file that another recipe names is a part of that recipe, and none of its own.
     included = {path for recipe in (*described, *read.recipes) for path in recipe.config.files if path != recipe.path}
+    # A config that another one stands on is a recipe all the same; a part that another one names is none.
+    included -= {base for candidate in joined for base in candidate.bases}
     read.recipes[:] = [*described, *(recipe for recipe in read.recipes if recipe.path not in included)]
     return read
 
@@ -128,7 +132,7 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
     data = files.content(path) if named else files.quietly(path)
     if data is None:
         return []
-    if not call.custom and call.forced is None and not table.may_be_training(data):
+    if not call.custom and call.forced is None and not table.may_be_training(data) and not names_bases(data):
         if named:
             files.refuse_hostile(path)
         read.unread.append(Unread(files.shown(path), "not a training config: none of the frameworks' keys"))

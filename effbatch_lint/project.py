@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.companions import Companions
+from effbatch_lint.compose.bases import BASES, names_bases, names_parts
 from effbatch_lint.compose.config import Config
-from effbatch_lint.compose.merge import layered, override, stacked
+from effbatch_lint.compose.merge import environment, layered, override, stacked
 from effbatch_lint.frameworks import table
 
 if TYPE_CHECKING:
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 
 
 class Candidate(NamedTuple):
-    """A document that a framework recognises."""
+    """A document that a framework recognises. ``bases`` are the files that it stands on, as shown."""
 
     config: Config
     framework: Framework
     document: Document
     companions: Companions
     runner_up: Framework | None = None
+    bases: tuple[str, ...] = ()
 
 
 def candidates(
@@ -43,34 +45,85 @@ def candidates(
     Raises:
         ValueError: an override that is no ``KEY=VALUE``.
     """
-    known = [framework] if framework is not None else [*custom, *table.candidates(document.source.text)]
-    if not known:
-        return []
+    custom = list(custom)
     found = []
     for root in document.mappings:
-        config, companions = _config(files, document, root, overrides, handed)
+        tree = _standing(files, document, root, handed)
+        known = [framework] if framework is not None else [*custom, *table.candidates(*tree.texts)]
+        if not known:
+            continue
+        config, companions = _config(files, document, tree, overrides, handed)
         best = _best(known, config)
         if best is None and framework is not None:
             best = (framework, None)
         if best is not None:
             chosen, runner_up = best
             dialect = "json" if document.kind == "json" else chosen.dialect
-            found.append(Candidate(config.with_dialect(dialect), chosen, document, companions, runner_up))
+            config = _resolved(config.with_dialect(dialect), companions, tree.texts)
+            bases = tuple(base.source.path for base in tree.bases)
+            found.append(Candidate(config, chosen, document, companions, runner_up, bases))
     return found
 
 
+class _Tree(NamedTuple):
+    """A document's mapping on top of the files that it stands on.
+
+    Attributes:
+        texts: the document's, then those of the others.
+        bases: the others, in the order of reading.
+        missing: those that the project does not hold: (key, name).
+    """
+
+    root: Mapping
+    texts: tuple[str, ...]
+    bases: tuple[Document, ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()
+
+
+def _standing(files: Files, document: Document, root: Mapping, handed: Sequence[str]) -> _Tree:
+    text = document.source.text
+    if document.kind != "yaml" or not (names_bases(text) or names_parts(text)):
+        return _Tree(root, (text,))
+    from effbatch_lint.compose.inherit import inherited  # noqa: PLC0415 - few configs stand on others
+    from effbatch_lint.compose.named_files import Named  # noqa: PLC0415 - as above
+
+    named = Named(files, handed)
+    root = inherited(named, root, (document,))
+    texts = (text, *(base.source.text for base in named.documents))
+    return _Tree(root, texts, tuple(named.documents), tuple(named.missing))
+
+
 def _config(
-    files: Files, document: Document, root: Mapping, overrides: Sequence[str], handed: Sequence[str]
+    files: Files, document: Document, tree: _Tree, overrides: Sequence[str], handed: Sequence[str]
 ) -> tuple[Config, Companions]:
-    read = [document.source.path]
+    read = list(dict.fromkeys((document.source.path, *(base.source.path for base in tree.bases))))
     companions = Companions(files, document.source.real, read, handed)
+    companions.missing.extend(tree.missing)
+    root = tree.root
     for word in overrides:
         if not word.startswith(("env:", "arg:")):
             root = override(root, word)
     config = Config(
-        root, document.source.path, document.dialect, files=read, overrides=tuple(overrides), companion=companions
-    )
+        root, document.source.path, document.dialect, files=read, overrides=tuple(overrides), companion=companions,
+        unseen=tuple(
+            ("" if key in (*BASES, "<<") else key, f"{name}, which may set it, is not in the project")
+            for key, name in tree.missing
+        ),
+    )  # fmt: skip
     return config, companions
+
+
+def _resolved(config: Config, companions: Companions, texts: Iterable[str]) -> Config:
+    """The config with its ``${...}`` given values, where the loader is OmegaConf."""
+    if config.dialect != "omegaconf" or not any("${" in text for text in texts):
+        return config
+    from effbatch_lint.compose.interpolation import Interpolations  # noqa: PLC0415 - only where a value refers to another
+    from effbatch_lint.compose.view import config_of  # noqa: PLC0415 - as above
+
+    return config_of(
+        Interpolations(config.root, environment=environment(config.overrides)), config.path,
+        files=config.files, overrides=config.overrides, unseen=config.unseen, companion=companions,
+    )  # fmt: skip
 
 
 def _best(known: list[Framework], config: Config) -> tuple[Framework, Framework | None] | None:
@@ -129,7 +182,11 @@ def merged(run: list[Candidate]) -> Candidate:
 
 
 def root_of(path: str) -> str:
-    """The project that a path belongs to: the nearest folder above with settings or a git repository, else its own."""
+    """The project that a path belongs to: the nearest folder above with settings or a git repository.
+
+    Where there is none, the nearest folder above that is called one of configs, since the files in it refer to each
+    other (``_BASE_: ../Base.yaml``); else the path's own.
+    """
     folder = os.path.abspath(path)
     if not os.path.isdir(folder):
         folder = os.path.dirname(folder)
@@ -139,5 +196,13 @@ def root_of(path: str) -> str:
             return folder
         above = os.path.dirname(folder)
         if above == folder:
-            return start
+            return _folder_of_configs(start) or start
         folder = above
+
+
+def _folder_of_configs(folder: str) -> str | None:
+    while folder != os.path.dirname(folder):
+        if os.path.basename(folder) in ("configs", "config", "conf"):
+            return folder
+        folder = os.path.dirname(folder)
+    return None

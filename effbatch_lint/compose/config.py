@@ -81,10 +81,14 @@ class Config:
         """The same files, read through another tree (flags normalised to one spelling, a section unwrapped)."""
         return self._like(root, prefix, self.dialect)
 
-    def _like(self, root: Mapping, prefix: str, dialect: Dialect) -> Config:
+    def resolved_by(self, resolver: Resolver) -> Config:
+        """The same configuration, its references given values by ``resolver``."""
+        return self._like(self.root, self.prefix, self.dialect, resolver)
+
+    def _like(self, root: Mapping, prefix: str, dialect: Dialect, resolver: Resolver | None = None) -> Config:
         return Config(
             root, self.path, dialect, files=self.files, overrides=self.overrides,
-            resolver=self._resolver, companion=self._companion, prefix=prefix, unseen=self.unseen,
+            resolver=resolver or self._resolver, companion=self._companion, prefix=prefix, unseen=self.unseen,
         )  # fmt: skip
 
     # -- presence ----------------------------------------------------------------------------------------------
@@ -173,6 +177,13 @@ class Config:
         """Where the value at ``key`` was set and what it overrode."""
         entry = entry_at(self.root, key)
         return None if entry is None else origin_of(entry, self.prefix + key)
+
+    def place(self, key: str) -> Term:
+        """Where a value that is no number stands, for a message: an unknown whose reason is the value as written."""
+        entry = entry_at(self.root, key)
+        if entry is None or not isinstance(entry.value, Scalar):
+            return unknown(key, key=key)
+        return unknown(f"{key}: {_quoted(entry.value)}", origin_of(entry, self.prefix + key), key=key)
 
     def companion(self, key: str) -> Config | None:
         """The configuration in the file that ``key`` names (``deepspeed: ds.json``), or the mapping written in place.

@@ -224,6 +224,8 @@ class _Change:
         """The value as a node that stands where the override stands."""
         span = self.override.word.span
         if isinstance(value, dict):
+            if None in value:
+                raise self.refused("null is no key")
             return Mapping(
                 {str(key): Entry(str(key), span, self.node(item), note=self.note) for key, item in value.items()}, span
             )

@@ -28,6 +28,12 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("accelerate", ("distributed_type",)),
     ("axolotl", ("base_model",)),
     ("hf_trainer", ("per_device_train_batch_size", "per-device-train-batch-size", "per_gpu_train_batch_size")),
+    ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
+    ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
+    ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
+    ("llm_foundry", ("global_train_batch_size", "device_train_microbatch_size")),
+    ("speechbrain", ("!ref <",)),
+    ("torchtune", ("_component_",)),
 )  # fmt: skip
 
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))
@@ -38,9 +44,9 @@ def may_be_training(data: bytes) -> bool:
     return any(word in data for word in _WORDS) or b"effbatch" in data
 
 
-def candidates(text: str) -> list[Framework]:
-    """The frameworks of which a word stands in the text, imported now."""
-    return [load(module) for module, words in TABLE if any(word in text for word in words)]
+def candidates(*texts: str) -> list[Framework]:
+    """The frameworks of which a word stands in one of the texts, imported now."""
+    return [load(module) for module, words in TABLE if any(word in text for word in words for text in texts)]
 
 
 def load(module: str) -> Framework:

@@ -61,7 +61,7 @@ def reason(folder: Path, primary: str, overrides: list[str]) -> str:
 def pairs(value: Any) -> Any:
     """The value with its types and the order of its keys visible to ==."""
     if isinstance(value, dict):
-        return [(str(key), pairs(item)) for key, item in value.items()]
+        return [(_key(key), pairs(item)) for key, item in value.items()]
     if isinstance(value, list):
         return ["list", *map(pairs, value)]
     if isinstance(value, float) and math.isnan(value):
@@ -75,3 +75,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         path = folder / (name if "." in name.rpartition("/")[2] else f"{name}.yaml")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def _key(key: Any) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)
