@@ -6,51 +6,169 @@ therefore costs nothing by itself; it is refused because whoever loads the file 
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import yaml
 
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
-from effbatch_lint.source import Source, Span, Unreadable
+from effbatch_lint.documents.scalars import plain
+from effbatch_lint.source import MAX_DEPTH, Source, Span, Unreadable
 
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+class _Untyped:
+    """A composer that leaves scalars untyped, so that a node has a tag only where one is written.
+
+    What a scalar means is the dialect's business; guessing a tag for each costs two thirds of a parse.
+    """
+
+    def descend_resolver(self, _node: object, _index: object) -> None:
+        """No path resolvers."""
+
+    def ascend_resolver(self) -> None:
+        """No path resolvers."""
+
+    def resolve(self, _kind: object, _value: object, _implicit: object) -> None:
+        """No tag."""
+
+
+LOADER = type("Loader", (_Untyped, getattr(yaml, "CSafeLoader", yaml.SafeLoader)), {})
 
 # OmegaConf 2.4 refuses more than 10,000 expanded nodes; ten times that leaves room for every honest file.
 MAX_EXPANDED_NODES = 100_000
-MAX_DEPTH = 200
+# YAML 1.1 ends a line at these too; editors, git and the rest of this tool do not.
+_OTHER_BREAKS = ("\x85", "\u2028", "\u2029")
+_NOT_PRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
-def parse(source: Source, text: str | None = None) -> list[Node]:
+def parse(source: Source) -> list[Node]:
     """The documents of a YAML stream; empty documents are left out.
 
     Raises:
         Unreadable: a syntax error, nesting over the limit, or aliases that expand past the limit, at its place.
     """
-    text = source.text if text is None else text
+    return [_convert(root, source.path, source.text) for root in _composed(source)]
+
+
+def parse_and_look(source: Source) -> tuple[list[Node], tuple[tuple[str, Span], ...]]:
+    """As :func:`parse`, and the keys that stand twice in one mapping, each at its later place.
+
+    Raises:
+        Unreadable: as :func:`parse`.
+    """
+    roots = _composed(source)
+    repeated = tuple(found for root in roots for found in _repeated(root, source))
+    return [_convert(root, source.path, source.text) for root in roots], repeated
+
+
+def _composed(source: Source) -> list[yaml.Node]:
     try:
-        roots = [node for node in yaml.compose_all(text, Loader=LOADER) if node is not None]
+        roots = [node for node in yaml.compose_all(source.text, Loader=LOADER) if node is not None]
+    except yaml.reader.ReaderError as error:
+        raise _not_printable(source, error.reason) from None
     except yaml.YAMLError as error:
         raise _refusal(source, error) from None
+    except UnicodeEncodeError:  # half a surrogate pair, which only a command line can hold
+        raise Unreadable(source.span(), "not valid YAML: text that is no Unicode") from None
     except RecursionError:
         raise Unreadable(source.span(), f"nested deeper than the limit of {MAX_DEPTH} levels") from None
+    if any(mark in source.text for mark in _OTHER_BREAKS):
+        for root in roots:
+            _count_lines_as_editors_do(root, source.text)
     for root in roots:
-        # Without aliases libyaml's own nesting limit (1,000) and the size limit bound the tree already.
-        if "*" in text or text.count("{") + text.count("[") + text.count("- -") > MAX_DEPTH:
+        if "*" in source.text:
             _measure(root, source)
-    return [_convert(root, source.path, text) for root in roots]
+        else:
+            _measure_depth(root, source)
+    return roots
+
+
+def _repeated(root: yaml.Node, source: Source) -> list[tuple[str, Span]]:
+    """Text keys only: OmegaConf refuses those, and takes the last of two equal numbers. No node is converted."""
+    found: list[tuple[str, Span]] = []
+    stack = [] if isinstance(root, yaml.ScalarNode) else [root]
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if isinstance(node, yaml.MappingNode):
+            if len({key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}) != len(node.value):
+                found += _twice(node, source)
+            children = [value for _, value in node.value]
+        else:
+            children = node.value
+        for child in children:
+            if not isinstance(child, yaml.ScalarNode) and id(child) not in seen:
+                seen.add(id(child))
+                stack.append(child)
+    return found
+
+
+def _twice(node: yaml.MappingNode, source: Source) -> list[tuple[str, Span]]:
+    first: set[str] = set()
+    found = []
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and not _is_merge(key):
+            if key.value in first and (key.style or isinstance(plain(key.value, "omegaconf"), str)):
+                found.append((key.value, _span(key, source.path)))
+            first.add(key.value)
+    return found
 
 
 def _refusal(source: Source, error: yaml.YAMLError) -> Unreadable:
     mark = getattr(error, "problem_mark", None)
-    reason = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    reason = getattr(error, "problem", None) or str(error)
     context = getattr(error, "context", None)
-    line = mark.line + 1 if mark is not None else 1
-    column = mark.column + 1 if mark is not None else 1
+    line, column = (1, 1) if mark is None else _place(source.text, min(mark.index, len(source.text)))
     if "nesting depth" in reason:
-        reason = "nested deeper than the limit of 1,000 levels"
+        reason = f"nested deeper than the limit of {MAX_DEPTH} levels"
     elif context:
         reason = f"not valid YAML: {context}, {reason}"
     else:
         reason = f"not valid YAML: {reason}"
     return Unreadable(source.span(line, column), reason)
+
+
+def _not_printable(source: Source, reason: str) -> Unreadable:
+    import re  # noqa: PLC0415 - PyYAML has imported it; named here for one error
+
+    found = re.search(_NOT_PRINTABLE, source.text)
+    if found is None:
+        return Unreadable(source.span(), f"not valid YAML: {reason}")
+    line, column = _place(source.text, found.start())
+    return Unreadable(source.span(line, column), f"not valid YAML: the character U+{ord(found[0]):04X} is not allowed")
+
+
+def _place(text: str, index: int) -> tuple[int, int]:
+    return text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index)
+
+
+def _count_lines_as_editors_do(root: yaml.Node, text: str) -> None:
+    lines = [-1, *(index for index, char in enumerate(text) if char == "\n")]
+    stack, seen = [root], {id(root)}
+    while stack:
+        node = stack.pop()
+        for name in ("start_mark", "end_mark"):
+            index = getattr(node, name).index
+            line = bisect_left(lines, index) - 1
+            setattr(node, name, yaml.Mark("", index, line, index - lines[line] - 1, None, 0))
+        new = [child for child in _children(node) if id(child) not in seen]
+        seen.update(map(id, new))
+        stack.extend(new)
+
+
+def _measure_depth(root: yaml.Node, source: Source) -> None:
+    """Refuse a tree that is too deep; without aliases each node is met once."""
+    level = [root]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for node in level
+            if not isinstance(node, yaml.ScalarNode)
+            for child in _children(node)
+            if not isinstance(child, yaml.ScalarNode)
+        ]
+        if not level:
+            return
+    raise Unreadable(_span(level[0], source.path), f"nested deeper than the limit of {MAX_DEPTH} levels")
 
 
 def _measure(root: yaml.Node, source: Source) -> None:
@@ -75,7 +193,7 @@ def _measure(root: yaml.Node, source: Source) -> None:
             continue
         if key in open_nodes:
             raise Unreadable(_span(node, source.path), "an alias that contains itself")
-        if len(open_nodes) >= MAX_DEPTH:
+        if len(open_nodes) >= MAX_DEPTH and not isinstance(node, yaml.ScalarNode):
             raise Unreadable(_span(node, source.path), f"nested deeper than the limit of {MAX_DEPTH} levels")
         open_nodes.add(key)
         stack.append((node, True))
@@ -107,44 +225,61 @@ def _convert(node: yaml.Node, path: str, text: str) -> Node:
 
 
 def _scalar(node: yaml.ScalarNode, path: str, text: str) -> Scalar:
-    plain = not node.style  # libyaml says '', the pure loader None
+    unquoted = not node.style  # libyaml says '', the pure loader None
     span = _span(node, path)
-    tag = None
-    lead = node.end_mark.index - node.start_mark.index - len(node.value)
-    if lead > 0 and text[node.start_mark.index] in "&!":
-        # An anchor or a tag stands before the text. The composer resolves plain scalars to tags of its own idea
-        # (the dialect's business here), so that a tag counts only when it is written.
-        if "!" in text[node.start_mark.index : node.start_mark.index + lead]:
-            tag = node.tag
-        if plain and span.line == span.end_line:
-            span = span._replace(column=span.end_column - len(node.value))
-    return Scalar(node.value, span, plain=plain, tag=tag)
+    if (
+        unquoted
+        and span.line == span.end_line
+        and text[node.start_mark.index : node.start_mark.index + 1] in ("&", "!")
+    ):
+        span = span._replace(column=span.end_column - len(node.value))  # an anchor or a tag stands before the text
+    return Scalar(node.value, span, plain=unquoted, tag=node.tag)
 
 
 def _entries(
     node: yaml.MappingNode, path: str, text: str, seen: frozenset[int]
 ) -> tuple[dict[str, Entry], list[Entry]]:
-    """The entries that count and those that a later one of the same key replaced; ``<<`` merges come first."""
+    """The entries that count and those that a later one of the same key replaced.
+
+    What ``<<`` merges in comes first, and the mapping's own keys replace it in place (PyYAML, flatten_mapping).
+    """
     entries: dict[str, Entry] = {}
-    merged: dict[str, Entry] = {}
     duplicates: list[Entry] = []
+    for key, entry in _merged(node, path, text, seen):
+        before = entries.get(key)
+        entries[key] = entry if before is None else _on_top(entry, before)
+    merged = set(entries)
     for key_node, value_node in node.value:
-        if not isinstance(key_node, yaml.ScalarNode):
+        if not isinstance(key_node, yaml.ScalarNode) or _is_merge(key_node):
             continue  # a mapping or list as a key: no framework has one
-        if key_node.value == "<<" and not key_node.style:
-            for parent in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
-                if isinstance(parent, yaml.MappingNode) and id(parent) not in seen:
-                    for key, entry in _entries(parent, path, text, seen | {id(node)})[0].items():
-                        merged.setdefault(key, entry)
-            continue
-        entry = Entry(key_node.value, _span(key_node, path), _convert(value_node, path, text))
-        if key_node.value in entries:
-            duplicates.append(entries[key_node.value])
-        entries[key_node.value] = entry
-    for key, entry in merged.items():
-        if key in entries:
-            own = entries[key]
-            entries[key] = Entry(own.key, own.span, own.value, previous=(entry,))
-        else:
-            entries[key] = entry
+        key = key_node.value
+        entry = Entry(key, _span(key_node, path), _convert(value_node, path, text))
+        before = entries.get(key)
+        if key in merged:
+            merged.discard(key)
+            entry = _on_top(entry, entries[key])
+        elif before is not None:
+            duplicates.append(before)
+            entry.previous = before.previous
+        entries[key] = entry
     return entries, duplicates
+
+
+def _merged(node: yaml.MappingNode, path: str, text: str, seen: frozenset[int]) -> list[tuple[str, Entry]]:
+    """What ``<<`` brings in: of a list of mappings the first counts, so that it comes last."""
+    found: list[tuple[str, Entry]] = []
+    for key_node, value_node in node.value:
+        if isinstance(key_node, yaml.ScalarNode) and _is_merge(key_node):
+            parents = reversed(value_node.value) if isinstance(value_node, yaml.SequenceNode) else [value_node]
+            for parent in parents:
+                if isinstance(parent, yaml.MappingNode) and id(parent) not in seen:
+                    found.extend(_entries(parent, path, text, seen | {id(node)})[0].items())
+    return found
+
+
+def _is_merge(key: yaml.ScalarNode) -> bool:
+    return bool(key.value == "<<" and not key.style)
+
+
+def _on_top(entry: Entry, before: Entry) -> Entry:
+    return Entry(entry.key, entry.span, entry.value, previous=(*entry.previous, before))

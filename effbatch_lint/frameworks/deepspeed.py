@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.documents.nodes import Entry, Mapping
 from effbatch_lint.frameworks import deepspeed_json, trainer_deepspeed
-from effbatch_lint.frameworks.deepspeed_elasticity import elastic_batch
 from effbatch_lint.frameworks.deepspeed_json import ACCUMULATION, BATCH, MICRO
 from effbatch_lint.frameworks.deepspeed_triple import complete
 from effbatch_lint.frameworks.framework import Framework
@@ -59,6 +58,8 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     if config.has(*TRAINER_MICRO):
         yield _through_trainer(config, launch.world_size)
     elif config.flag("elasticity.enabled"):
+        from effbatch_lint.frameworks.deepspeed_elasticity import elastic_batch  # noqa: PLC0415 - few files are elastic
+
         yield elastic_batch(config, launch.world_size)
     else:
         yield _by_itself(config, launch.world_size)

@@ -44,7 +44,7 @@ def example_of(config: Config) -> Example:
         return Example("pairs", 2, length)
     if config.has("beta") and not (loss == "kto" or config.count(*LABELLED)):
         return Example("pairs", 2, length) if config.count(*PAIRS) else Example("samples")
-    if length is None:
+    if length is None and stage is None:
         return Example("samples")
     filled = stage == "pt" or config.has("block_size") or config.text("packing_strategy") == "wrapped"
     return Example("sequences", 1, length, "exact" if filled else "at most")

@@ -1,0 +1,147 @@
+"""compose: what ``hydra.compose`` gives, without Hydra; every value knows the file and line that set it.
+
+    composition = compose(files, ["conf"], "train", ["data=large", "trainer.devices=8"])
+    composition.config.integer("trainer.devices")
+
+Hydra 1.3's rules (``version_base`` 1.2 and 1.3; ``legacy`` for 1.1 and for programs that state none).
+Source: hydra/_internal/config_loader_impl.py, 1.3.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from collections.abc import Mapping as AbstractMapping
+from collections.abc import Sequence as AbstractSequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from effbatch_lint.compose import defaults_tree, search_path, values
+from effbatch_lint.compose import overrides as words
+from effbatch_lint.compose.interpolation import Interpolations
+from effbatch_lint.compose.layers import Layers
+from effbatch_lint.compose.refusal import refusal
+from effbatch_lint.compose.repository import Loaded, Repository
+from effbatch_lint.compose.resolvers import PURE, Operation
+from effbatch_lint.compose.sweeps import Choices
+from effbatch_lint.compose.view import config_of
+from effbatch_lint.documents.nodes import Mapping
+
+if TYPE_CHECKING:
+    from effbatch_lint.compose.config import Companion, Config
+    from effbatch_lint.compose.defaults_tree import Part
+    from effbatch_lint.compose.overrides import Override, Word
+    from effbatch_lint.compose.search_path import Note
+    from effbatch_lint.files import Files
+
+
+class Composition(NamedTuple):
+    """A composed primary config.
+
+    Attributes:
+        config: what a framework reads; its files are those that were merged, in that order.
+        root: the merged tree as it is written, interpolations unresolved, without Hydra's own node.
+        hydra: what the files and words say of Hydra itself (``sweeper.params``, ``mode``).
+        parts: the configs that were merged, in order.
+        choices: every group choice by its key.
+        notes: what refuses nothing and should be known: search path entries that are not read.
+    """
+
+    config: Config
+    root: Mapping
+    hydra: Mapping
+    parts: tuple[Part, ...]
+    choices: dict[str, str | None]
+    notes: tuple[Note, ...] = ()
+
+
+def compose(
+    files: Files,
+    folders: AbstractSequence[str],
+    primary: str,
+    overrides: Iterable[str | Word] = (),
+    *,
+    operations: AbstractMapping[str, Operation] = PURE,
+    store: Callable[[str], Loaded | None] | None = None,
+    multirun: bool = False,
+    legacy: bool = False,
+    companion: Callable[[list[str]], Companion] | None = None,
+) -> Composition:
+    """Compose the primary config of a search path.
+
+    Args:
+        files: reads the files, each once, and nothing outside the project.
+        folders: the search path: the program's own config folder, then ``--config-dir``.
+        primary: the config's name, with or without ``.yaml``.
+        overrides: the words of the command line; ``env:NAME=VALUE`` states an environment variable for ``oc.env``.
+        operations: the resolvers that are evaluated, by name.
+        store: the ConfigStore's node at a config path, as far as it is known (compose/config_store.py).
+        multirun: ``--multirun``: sweeps and choices that are ``???`` are left out instead of refused.
+        legacy: ``version_base`` below 1.2.
+        companion: makes the finder of files that a key names, given the list to which it adds what it reads.
+
+    Raises:
+        Unreadable: a file cannot be read (EB901), or Hydra would refuse (EB902), at the place and with its reason.
+    """
+    given = [words.Word(word) if isinstance(word, str) else word for word in overrides]
+    environment, parsed = _parsed(given)
+    repository = Repository(files, tuple(folders), store=store, legacy=legacy)
+    if not any(os.path.isdir(folder) for folder in repository.folders):
+        raise refusal(
+            None, f"Primary config directory not found. Check that the config directory '{folders[0]}' exists"
+        )
+    repository, notes = search_path.extended(repository, primary, parsed)
+    if not multirun:
+        _refuse_sweeps(parsed)
+    plan = defaults_tree.plan(repository, primary, parsed, environment=environment, multirun=multirun)
+    layers = Layers(environment)
+    for part in plan.parts:
+        search_path.refuse_elsewhere(part)
+        layers.add(part.loaded.root, part.package, part.config_path)
+    unseen = tuple((part.package, part.loaded.unknown) for part in plan.parts if part.loaded.unknown is not None)
+    values.apply(layers, plan.values, unseen)
+
+    entries = dict(layers.root.entries)
+    hydra = entries.pop("hydra", None)
+    root = Mapping(entries, layers.root.span)
+    read = list(dict.fromkeys(part.loaded.path for part in plan.parts if part.loaded.path is not None))
+    main = next((part.loaded.path for part in plan.parts if part.primary and part.loaded.path is not None), primary)
+    config = config_of(
+        Interpolations(root, operations=operations, environment=environment),
+        main,
+        files=read,
+        overrides=tuple(word.text for word in given),
+        unseen=unseen,
+        companion=companion(read) if companion is not None else None,
+    )
+    own = hydra.value if hydra is not None and isinstance(hydra.value, Mapping) else Mapping({}, None)
+    return Composition(config, root, own, tuple(plan.parts), plan.choices, notes)
+
+
+def _parsed(given: list[Word]) -> tuple[dict[str, str], list[Override]]:
+    """The environment that was stated, and the overrides."""
+    environment: dict[str, str] = {}
+    parsed: list[Override] = []
+    for word in given:
+        if word.text.startswith("env:"):
+            name, _, value = word.text.removeprefix("env:").partition("=")
+            environment[name] = value
+        elif not word.text.startswith("arg:"):
+            try:
+                parsed.append(words.parse(word))
+            except ValueError as error:
+                raise refusal(word.span, str(error)) from None
+    return environment, parsed
+
+
+def _refuse_sweeps(parsed: list[Override]) -> None:
+    for override in parsed:
+        text = override.word.text
+        if isinstance(override.value, Choices) and override.value.simple:
+            key, _, value = text.partition("=")
+            raise refusal(
+                override.word.span,
+                f"Ambiguous value for argument '{text}'",
+                help=f"as a list: {key}=[{value}]; as text: {key}='{value}'; to sweep over it, add --multirun",
+            )
+        if override.sweeps:
+            raise refusal(override.word.span, f"Sweep parameters '{text}' requires --multirun")
