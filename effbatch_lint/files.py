@@ -98,14 +98,20 @@ class Files:
         return self._pragmas[key]
 
     def line(self, shown: str, number: int) -> str:
-        """A line of a file that was read, for a snippet; empty when the file is none of ours."""
+        """A line of a file, for a snippet; empty when the file cannot be read."""
         if shown not in self._lines:
             found = self.parsed(shown)
-            unparsed = self._bytes.get(os.path.join(self.base, shown), b"")
-            text = found.source.text if found else _text_of_any(unparsed)
+            text = found.source.text if found else _text_of_any(self._of_any(os.path.join(self.base, shown), shown))
             self._lines[shown] = text.split("\n")
         lines = self._lines[shown]
         return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
+
+    def _of_any(self, key: str, shown: str) -> bytes:
+        """The bytes of a file, also of one that was never asked for: a finding may point into the settings."""
+        try:
+            return self._bytes.get(key) or read_bytes(key, self.roots, shown=shown)
+        except Unreadable:
+            return b""
 
     def document(self, path: str) -> Document:
         """The parsed file.

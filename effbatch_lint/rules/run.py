@@ -38,7 +38,7 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
     if not speaking:
         return found
     pragmas = [(document, read.files.pragmas(document)) for document in speaking]
-    claimed = {path for recipe in read.recipes for path in recipe.config.files}
+    claimed = {path for recipe in read.recipes for path in recipe.config.files} | read.failed
     for document, stated in pragmas:
         found += [
             _said("EB905", unknown.message, unknown.span, None)._replace(help=unknown.help)
