@@ -184,8 +184,7 @@ def test_a_part_that_is_missing_makes_only_its_section_unknown(write: Write) -> 
     batch = recipe.as_dict()["batches"]
     reason = batch[0]["terms"]["context_parallel"]["reason"]
     assert (
-        reason
-        == "parallelism.context_parallel_size is in no file: gone.yaml, which may set it, is not in the project"
+        reason == "parallelism.context_parallel_size is in no file: gone.yaml, which may set it, is not in the project"
     )
 
 
