@@ -177,12 +177,12 @@ def _item(node: Node, where: str, *, legacy: bool) -> Item:
     known = tuple(takewhile(("optional", "override").__contains__, words))
     if not group:
         raise refusal(entry.span, f"In '{where}': {key!r} is not [optional] [override] GROUP[@PACKAGE]")
-    name = _options(entry.value, where)
-    if name == SELF:
+    options = _options(entry.value, where)
+    if options == SELF:
         raise refusal(entry.value.span, f"In '{where}': _self_ is an item of its own, and no option of {group}")
     return Item(
         group=group,
-        name=name,
+        name=options,
         package=_package(key, package),
         optional=optional or "optional" in known,
         override="override" in known,
