@@ -156,7 +156,7 @@ class Interpolations:
                 continue
             found = self._interpolation(part, path)
             if isinstance(found.value, (Mapping, Sequence)):
-                raise Unresolvable("a mapping or list stands inside a text")
+                raise Unresolvable("a mapping or list stands inside a text", unknown=True)
             words.append(str(found.value))
             origins += found.origins
             if sum(map(len, words)) > references.MAX_LENGTH:
@@ -215,6 +215,8 @@ class Interpolations:
                 return decoded._replace(origins=(*origins, *decoded.origins))
             case "oc.decode", [None]:
                 return Found(None, origins)
+            case "oc.decode" | "oc.deprecated", _:
+                raise Unresolvable(f"{name} takes a text")
         operation = self._operations.get(name)
         if operation is None:
             raise Unresolvable(f"the resolver {name} is known only when the program runs", unknown=True)
@@ -229,18 +231,30 @@ class Interpolations:
         """``oc.select:key,default``: the default stands in for a missing key and for ???, and not for null."""
         if not 1 <= len(arguments) <= 2:  # noqa: PLR2004 - the key, the default
             raise Unresolvable("oc.select takes a key and a default")
-        key = self._argument(arguments[0], path)
-        if not isinstance(key.value, str):
+        key, *rest = arguments
+        name = self._argument(key, path).value
+        if not isinstance(name, str):
             raise Unresolvable("the key of oc.select is no text")
+        default: Found | Unresolvable = Found(None)
+        if rest:
+            try:
+                default = self._argument(rest[0], path)
+            except Unresolvable as error:
+                # OmegaConf reads the default in any case and fails with it; what only the program knows may be fine.
+                if not error.unknown:
+                    raise
+                default = error
         try:
-            entry, _ = self.select(key.value, path)
+            entry, _ = self.select(name, path)
         except Unresolvable as error:
             if not error.absent:
                 raise
         else:
             if not (isinstance(entry.value, Scalar) and entry.value.text == MISSING):
-                return self._value(key.value, path)
-        return self._argument(arguments[1], path) if len(arguments) > 1 else Found(None)
+                return self._value(name, path)
+        if isinstance(default, Unresolvable):
+            raise default
+        return default
 
     def _environmental(self, arguments: tuple[Argument, ...], path: Path) -> Found:
         """``oc.env:NAME,default``: always text. The machine is never asked; the caller may state the variable."""
@@ -266,7 +280,7 @@ class Interpolations:
             case InQuotes():
                 found = self._text(argument.parts, path)
                 if isinstance(found.value, (Mapping, Sequence)):
-                    raise Unresolvable("a mapping or list stands inside a text")
+                    raise Unresolvable("a mapping or list stands inside a text", unknown=True)
                 return found._replace(value=str(found.value))
         raise Unresolvable("a list or mapping is given to a resolver", unknown=True)
 
