@@ -99,8 +99,15 @@ def compose(
     layers = Layers(environment)
     for part in plan.parts:
         search_path.refuse_elsewhere(part)
-        layers.add(part.loaded.root, part.package, part.config_path)
-    unseen = tuple((part.package, part.loaded.unknown) for part in plan.parts if part.loaded.unknown is not None)
+        for loaded in (part.loaded.schema, part.loaded):
+            if loaded is not None:
+                layers.add(loaded.root, part.package, part.config_path)
+    unseen = tuple(
+        (part.package, loaded.unknown)
+        for part in plan.parts
+        for loaded in (part.loaded.schema, part.loaded)
+        if loaded is not None and loaded.unknown is not None
+    )
     values.apply(layers, plan.values, unseen)
 
     entries = dict(layers.root.entries)
@@ -109,7 +116,7 @@ def compose(
     read = list(dict.fromkeys(part.loaded.path for part in plan.parts if part.loaded.path is not None))
     main = next((part.loaded.path for part in plan.parts if part.primary and part.loaded.path is not None), primary)
     config = config_of(
-        Interpolations(root, operations=operations, environment=environment),
+        Interpolations(root, operations=operations, environment=environment, unseen=unseen),
         main,
         files=read,
         overrides=tuple(word.text for word in given),

@@ -63,8 +63,10 @@ class Interpolations:
         *,
         operations: AbstractMapping[str, resolvers.Operation] = resolvers.PURE,
         environment: AbstractMapping[str, str] | None = None,
+        unseen: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.root = root
+        self._unseen = unseen
         self._operations = operations
         self._environment = environment or {}
         self._active: list[Path] = []
@@ -107,6 +109,7 @@ class Interpolations:
         for position, name in enumerate(keys):
             entry = _child(node, name)
             if entry is None:
+                self._refuse_unseen(".".join((*at, name)))
                 # A word as the index of a list is an error even where oc.select has a default.
                 wrong = isinstance(node, Sequence) and not name.lstrip("-").isdecimal()
                 raise Unresolvable(f"there is no key {'.'.join((*at, name))}", absent=not wrong)
@@ -122,6 +125,11 @@ class Interpolations:
                     )
                 node, at = found.value, found.path
         return Entry("", None, node), at
+
+    def _refuse_unseen(self, key: str) -> None:
+        for section, reason in self._unseen:
+            if not section or f"{key}.".startswith(f"{section}."):
+                raise Unresolvable(f"{key} is in no file: {reason}", unknown=True)
 
     # -- keys ------------------------------------------------------------------------------------------------------
 

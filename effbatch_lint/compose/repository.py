@@ -57,7 +57,8 @@ class Loaded(NamedTuple):
         root: its tree without the defaults list.
         items: its defaults list.
         header: the package of its ``# @package`` line, from the root; None without one.
-        unknown: why its content cannot be known; None for a file.
+        unknown: why it may hold more than is seen; None for a file.
+        schema: the ConfigStore's node of the same name, which a file is merged onto.
     """
 
     path: str | None
@@ -66,6 +67,7 @@ class Loaded(NamedTuple):
     header: str | None = None
     unknown: str | None = None
     span: Span | None = None
+    schema: Loaded | None = None
 
 
 class Store(NamedTuple):
@@ -147,7 +149,8 @@ class Repository:
                 if not inside(path, self.files.roots):
                     raise _outside(config_path, span)
                 if os.path.isfile(path):
-                    return self._read(path, config_path, span)
+                    loaded = self._read(path, config_path, span)
+                    return loaded._replace(schema=self._store.nodes.get(config_path.removesuffix(".yaml")))
         if config_path == "hydra/config":
             return Loaded(None, _EMPTY, tuple(Item(group=group, name=name) for group, name in _HYDRA_CONFIG))
         if group == "hydra" or group.startswith("hydra/"):
