@@ -10,17 +10,25 @@ from effbatch_lint.source import Source, Unreadable
 
 if TYPE_CHECKING:
     from effbatch_lint.documents.scalars import Dialect
+    from effbatch_lint.source import Span
 
 SUFFIXES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
 
 
 class Document(NamedTuple):
-    """A parsed file. ``roots`` has one node per YAML document; ``commented`` tells JSON with comments."""
+    """A parsed file.
+
+    Attributes:
+        roots: one node per YAML document.
+        commented: JSON with comments.
+        repeated: YAML keys that stand twice in one mapping, which some loaders refuse and others do not.
+    """
 
     source: Source
     kind: str
     roots: list[Node]
     commented: bool = False
+    repeated: tuple[tuple[str, Span], ...] = ()
 
     @property
     def dialect(self) -> Dialect:
@@ -57,5 +65,6 @@ def parse(source: Source, kind: str) -> Document:
         case "yaml":
             from effbatch_lint.documents import yaml  # noqa: PLC0415 - a TOML-only run needs no PyYAML
 
-            return Document(source, kind, yaml.parse(source))
+            roots, repeated = yaml.parse_and_look(source)
+            return Document(source, kind, roots, repeated=repeated)
     raise Unreadable(source.span(), f"no reader for {kind}")

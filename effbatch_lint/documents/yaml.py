@@ -25,6 +25,21 @@ def parse(source: Source, text: str | None = None) -> list[Node]:
         Unreadable: a syntax error, nesting over the limit, or aliases that expand past the limit, at its place.
     """
     text = source.text if text is None else text
+    return [_convert(root, source.path, text) for root in _composed(source, text)]
+
+
+def parse_and_look(source: Source) -> tuple[list[Node], tuple[tuple[str, Span], ...]]:
+    """As :func:`parse`, and the keys that stand twice in one mapping, each at its later place.
+
+    Raises:
+        Unreadable: as :func:`parse`.
+    """
+    roots = _composed(source, source.text)
+    repeated = tuple(found for root in roots for found in _repeated(root, source))
+    return [_convert(root, source.path, source.text) for root in roots], repeated
+
+
+def _composed(source: Source, text: str) -> list[yaml.Node]:
     try:
         roots = [node for node in yaml.compose_all(text, Loader=LOADER) if node is not None]
     except yaml.YAMLError as error:
@@ -35,7 +50,38 @@ def parse(source: Source, text: str | None = None) -> list[Node]:
         # Without aliases libyaml's own nesting limit (1,000) and the size limit bound the tree already.
         if "*" in text or text.count("{") + text.count("[") + text.count("- -") > MAX_DEPTH:
             _measure(root, source)
-    return [_convert(root, source.path, text) for root in roots]
+    return roots
+
+
+def _repeated(root: yaml.Node, source: Source) -> list[tuple[str, Span]]:
+    """Text keys only: OmegaConf refuses those, and takes the last of two equal numbers. No node is converted."""
+    found: list[tuple[str, Span]] = []
+    stack = [] if isinstance(root, yaml.ScalarNode) else [root]
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if isinstance(node, yaml.MappingNode):
+            if len({key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}) != len(node.value):
+                found += _twice(node, source)
+            children = [value for _, value in node.value]
+        else:
+            children = node.value
+        for child in children:
+            if not isinstance(child, yaml.ScalarNode) and id(child) not in seen:
+                seen.add(id(child))
+                stack.append(child)
+    return found
+
+
+def _twice(node: yaml.MappingNode, source: Source) -> list[tuple[str, Span]]:
+    first: set[str] = set()
+    found = []
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and key.tag == "tag:yaml.org,2002:str":
+            if key.value in first:
+                found.append((key.value, _span(key, source.path)))
+            first.add(key.value)
+    return found
 
 
 def _refusal(source: Source, error: yaml.YAMLError) -> Unreadable:
@@ -124,27 +170,47 @@ def _scalar(node: yaml.ScalarNode, path: str, text: str) -> Scalar:
 def _entries(
     node: yaml.MappingNode, path: str, text: str, seen: frozenset[int]
 ) -> tuple[dict[str, Entry], list[Entry]]:
-    """The entries that count and those that a later one of the same key replaced; ``<<`` merges come first."""
+    """The entries that count and those that a later one of the same key replaced.
+
+    What ``<<`` merges in comes first, and the mapping's own keys replace it in place (PyYAML, flatten_mapping).
+    """
     entries: dict[str, Entry] = {}
-    merged: dict[str, Entry] = {}
     duplicates: list[Entry] = []
+    for key, entry in _merged(node, path, text, seen):
+        before = entries.get(key)
+        entries[key] = entry if before is None else _on_top(entry, before)
+    merged = set(entries)
     for key_node, value_node in node.value:
-        if not isinstance(key_node, yaml.ScalarNode):
+        if not isinstance(key_node, yaml.ScalarNode) or _is_merge(key_node):
             continue  # a mapping or list as a key: no framework has one
-        if key_node.value == "<<" and not key_node.style:
-            for parent in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
-                if isinstance(parent, yaml.MappingNode) and id(parent) not in seen:
-                    for key, entry in _entries(parent, path, text, seen | {id(node)})[0].items():
-                        merged.setdefault(key, entry)
-            continue
-        entry = Entry(key_node.value, _span(key_node, path), _convert(value_node, path, text))
-        if key_node.value in entries:
-            duplicates.append(entries[key_node.value])
-        entries[key_node.value] = entry
-    for key, entry in merged.items():
-        if key in entries:
-            own = entries[key]
-            entries[key] = Entry(own.key, own.span, own.value, previous=(entry,))
-        else:
-            entries[key] = entry
+        key = key_node.value
+        entry = Entry(key, _span(key_node, path), _convert(value_node, path, text))
+        before = entries.get(key)
+        if key in merged:
+            merged.discard(key)
+            entry = _on_top(entry, entries[key])
+        elif before is not None:
+            duplicates.append(before)
+            entry.previous = before.previous
+        entries[key] = entry
     return entries, duplicates
+
+
+def _merged(node: yaml.MappingNode, path: str, text: str, seen: frozenset[int]) -> list[tuple[str, Entry]]:
+    """What ``<<`` brings in: of a list of mappings the first counts, so that it comes last."""
+    found: list[tuple[str, Entry]] = []
+    for key_node, value_node in node.value:
+        if isinstance(key_node, yaml.ScalarNode) and _is_merge(key_node):
+            parents = reversed(value_node.value) if isinstance(value_node, yaml.SequenceNode) else [value_node]
+            for parent in parents:
+                if isinstance(parent, yaml.MappingNode) and id(parent) not in seen:
+                    found.extend(_entries(parent, path, text, seen | {id(node)})[0].items())
+    return found
+
+
+def _is_merge(key: yaml.ScalarNode) -> bool:
+    return bool(key.value == "<<" and not key.style)
+
+
+def _on_top(entry: Entry, before: Entry) -> Entry:
+    return Entry(entry.key, entry.span, entry.value, previous=(*entry.previous, before))

@@ -1,0 +1,114 @@
+"""OmegaConf's merge: a tree that takes one config after another, and remembers what each value replaced.
+
+    mapping onto mapping     joined, key by key; a key keeps its place
+    list onto list           replaced
+    ??? onto anything        nothing happens
+    mapping onto list        refused, and the other way round
+    anything else            replaced: a mapping by null or a number, a number by a mapping
+    onto ${other}            when a mapping or ??? comes and ${other} is a mapping or list: that is copied in first
+
+Source: omegaconf/basecontainer.py (_map_merge, _list_merge), 2.3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from effbatch_lint.compose.interpolation import MISSING, Interpolations, Path, Unresolvable, is_interpolation
+from effbatch_lint.compose.refusal import refusal
+from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping as AbstractMapping
+
+MAX_COPIED = 100_000
+
+
+class Layers:
+    """The tree that is being composed. Parsed nodes are shared and never changed; what is changed is copied first."""
+
+    def __init__(self, environment: AbstractMapping[str, str] | None = None) -> None:
+        self.root = Mapping({}, None)
+        self.interpolations = Interpolations(self.root, environment=environment)
+        # Mappings made here, which may be changed in place; kept alive, since they are known by their identity.
+        self._own: dict[int, Mapping] = {id(self.root): self.root}
+        self._copied = 0
+
+    def add(self, config: Node, package: str, where: str) -> None:
+        """Merge a config in at a dotted package; empty for the root.
+
+        Raises:
+            Unreadable: EB902, a list or mapping that does not go onto what is there.
+        """
+        node = config
+        for name in reversed(package.split(".") if package else []):
+            node = Mapping({name: Entry(name, config.span, node)}, config.span)
+        if not isinstance(node, Mapping):
+            raise refusal(config.span, f"In '{where}': a list cannot be merged into the root of the config")
+        self.merge(self.root, node, (), where)
+
+    def merge(self, into: Mapping, other: Mapping, path: Path, where: str) -> None:
+        """Merge a mapping into one of this tree's own, in place."""
+        entries = into.entries
+        for key, entry in other.entries.items():
+            old = entries.get(key)
+            entries[key] = entry if old is None else self._joined(old, entry, (*path, key), where)
+
+    def owned(self, entry: Entry) -> Mapping:
+        """The entry's mapping, replaced by a copy that may be changed if it is a parsed one."""
+        value = entry.value
+        assert isinstance(value, Mapping)
+        if id(value) not in self._own:
+            value = Mapping(dict(value.entries), value.span)
+            self._own[id(value)] = value
+        return value
+
+    def _joined(self, old: Entry, new: Entry, path: Path, where: str) -> Entry:
+        missing = isinstance(new.value, Scalar) and new.value.text == MISSING
+        if is_interpolation(old.value) and (missing or not isinstance(new.value, Scalar)):
+            old = self._followed(old, path)
+        if missing:
+            return old
+        if isinstance(old.value, Mapping) and isinstance(new.value, Mapping):
+            joined = self.owned(old)
+            kept = Entry(old.key, new.span, joined, old.previous, old.note)
+            self.merge(joined, new.value, path, where)
+            return kept
+        if not isinstance(old.value, Scalar) and not isinstance(new.value, (Scalar, type(old.value))):
+            kinds = "DictConfig with ListConfig" if isinstance(old.value, Mapping) else "ListConfig with DictConfig"
+            at = f", which {old.value.span.where} sets" if old.value.span is not None else ""
+            raise refusal(
+                new.span or new.value.span,
+                f"In '{where}': ConfigTypeError raised while composing config: Cannot merge {kinds} at "
+                f"{'.'.join(path)}{at}",
+            )
+        return replaced(old, new)
+
+    def _followed(self, old: Entry, path: Path) -> Entry:
+        """A reference to a mapping or list becomes a copy of it, since something is merged onto it."""
+        assert isinstance(old.value, Scalar)
+        try:
+            target = self.interpolations.scalar(old.value, path).value
+        except Unresolvable:
+            return old
+        if not isinstance(target, (Mapping, Sequence)):
+            return old
+        return Entry(old.key, old.span, self._copy(target), (*old.previous, Entry(old.key, old.span, old.value)), old.note)
+
+    def _copy(self, node: Node) -> Node:
+        """A node that changes of this tree no longer reach; parsed nodes never change and are shared."""
+        if not isinstance(node, Mapping) or id(node) not in self._own:
+            return node
+        self._copied += len(node.entries)
+        if self._copied > MAX_COPIED:
+            raise refusal(node.span, f"references copy more than {MAX_COPIED:,} values into the config")
+        return Mapping(
+            {key: Entry(key, e.span, self._copy(e.value), e.previous, e.note) for key, e in node.entries.items()},
+            node.span,
+        )
+
+
+def replaced(old: Entry, new: Entry) -> Entry:
+    """The new entry, which remembers what it replaced."""
+    before = Entry(old.key, old.span, old.value, (), old.note)
+    return Entry(old.key, new.span, new.value, (*new.previous, before, *old.previous), new.note)
