@@ -10,8 +10,10 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from effbatch_lint.documents.scalars import Value
+if TYPE_CHECKING:
+    from effbatch_lint.documents.scalars import Value
 
 MAX_BITS = 4_096
 MAX_TEXT = 2_000

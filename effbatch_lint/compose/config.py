@@ -39,9 +39,11 @@ class Config:
         dialect: how unquoted scalars are typed.
         files: every file that took part, in order of reading.
         overrides: the ``KEY=VALUE`` words that were applied, in order.
+        unseen: sections (dotted, empty for the root) that hold more than the files show, each with the reason: a
+            configuration that only the running program has. A key that is absent there is unknown, and no default.
     """
 
-    __slots__ = ("_companion", "_resolver", "dialect", "files", "overrides", "path", "prefix", "root")
+    __slots__ = ("_companion", "_resolver", "dialect", "files", "overrides", "path", "prefix", "root", "unseen")
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class Config:
         resolver: Resolver | None = None,
         companion: Companion | None = None,
         prefix: str = "",
+        unseen: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.root = root
         self.path = path
@@ -61,6 +64,7 @@ class Config:
         self.files = [path] if files is None else files
         self.overrides = overrides
         self.prefix = prefix
+        self.unseen = unseen
         self._resolver = resolver
         self._companion = companion
 
@@ -80,7 +84,7 @@ class Config:
     def _like(self, root: Mapping, prefix: str, dialect: Dialect) -> Config:
         return Config(
             root, self.path, dialect, files=self.files, overrides=self.overrides,
-            resolver=self._resolver, companion=self._companion, prefix=prefix,
+            resolver=self._resolver, companion=self._companion, prefix=prefix, unseen=self.unseen,
         )  # fmt: skip
 
     # -- presence ----------------------------------------------------------------------------------------------
@@ -122,7 +126,8 @@ class Config:
             entry = entry_at(self.root, key)
             if entry is not None:
                 return self._typed(entry.value, key)[0] if isinstance(entry.value, Scalar) else None
-        return None
+        hidden = self._hidden(keys)
+        return None if hidden is None else Unresolved(hidden)
 
     def text(self, *keys: str) -> str | None:
         """The value as text, when it is known and not null."""
@@ -157,6 +162,9 @@ class Config:
             term = self._integer(entry, key, text_allowed=text_allowed)
             if term is not None:
                 return term
+        hidden = self._hidden(keys)
+        if hidden is not None:
+            return unknown(hidden, key=keys[0])
         if default is not None:
             return Term(default, "default", (), None, None, keys[0])
         return unknown(f"{self.prefix}{keys[0]} is not set", key=keys[0])
@@ -178,6 +186,14 @@ class Config:
             return self.section(key)
         name = self.text(key)
         return self._companion(key, name) if name and self._companion is not None else None
+
+    def _hidden(self, keys: tuple[str, ...]) -> str | None:
+        """Why one of the absent keys may be set where no file shows it; None when none can be."""
+        for section, reason in self.unseen:
+            for key in keys:
+                if not section or f"{self.prefix}{key}".startswith(f"{section}."):
+                    return f"{self.prefix}{key} is in no file: {reason}"
+        return None
 
     def _integer(self, entry: Entry, key: str, *, text_allowed: bool) -> Term | None:
         origin = origin_of(entry, self.prefix + key)

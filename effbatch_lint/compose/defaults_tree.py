@@ -17,7 +17,8 @@ from effbatch_lint.compose.refusal import refusal
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping as AbstractMapping
+    from collections.abc import Iterable
+    from collections.abc import Mapping as AbstractMapping
 
     from effbatch_lint.compose.overrides import Override
     from effbatch_lint.compose.repository import Loaded, Repository
@@ -196,7 +197,9 @@ class _Walk:
         found = []
         for name in reversed(item.name):
             if "${" in name:
-                raise refusal(item.span, f"In '{where}': Defaults List interpolation is not supported in options list items")
+                raise refusal(
+                    item.span, f"In '{where}': Defaults List interpolation is not supported in options list items"
+                )
             one = item._replace(group=None, name=f"{item.group}/{name}", header=None)
             found.append(self.follow(one.placed(folder, within), late=late))
         return found

@@ -117,7 +117,9 @@ class Interpolations:
             if isinstance(node, Scalar):
                 found = self.scalar(node, here) if is_interpolation(node) else Found(None)
                 if not isinstance(found.value, (Mapping, Sequence)):
-                    raise Unresolvable(f"{'.'.join(here)} is no mapping, and holds no {keys[position + 1]}", absent=True)
+                    raise Unresolvable(
+                        f"{'.'.join(here)} is no mapping, and holds no {keys[position + 1]}", absent=True
+                    )
                 node, at = found.value, found.path
         return Entry("", None, node), at
 

@@ -93,7 +93,9 @@ class Layers:
             return old
         if not isinstance(target, (Mapping, Sequence)):
             return old
-        return Entry(old.key, old.span, self._copy(target), (*old.previous, Entry(old.key, old.span, old.value)), old.note)
+        return Entry(
+            old.key, old.span, self._copy(target), (*old.previous, Entry(old.key, old.span, old.value)), old.note
+        )
 
     def _copy(self, node: Node) -> Node:
         """A node that changes of this tree no longer reach; parsed nodes never change and are shared."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from effbatch_lint.compose.override_values import BOOL, ESC, FLOAT, ID, INT, NULL, typed
-from effbatch_lint.compose.sweeps import Element
+
+if TYPE_CHECKING:
+    from effbatch_lint.compose.sweeps import Element
 
 MAX_LENGTH = 20_000
 MAX_DEPTH = 50

@@ -138,7 +138,9 @@ class Repository:
             return Loaded(None, _EMPTY)
         found = self._store(config_path) if self._store is not None else None
         if found is None and self.hidden:
-            return Loaded(None, _EMPTY, unknown=f"{config_path} may come from {', '.join(self.hidden)}, which is not read")
+            return Loaded(
+                None, _EMPTY, unknown=f"{config_path} may come from {', '.join(self.hidden)}, which is not read"
+            )
         return found
 
     def _read(self, path: str, config_path: str, span: Span | None) -> Loaded:
@@ -157,10 +159,11 @@ class Repository:
         if not isinstance(root, Mapping):
             return Loaded(document.source.path, root, (), header, span=start)
         defaults = root.entries.get("defaults")
-        if defaults is not None:
-            root = Mapping({key: entry for key, entry in root.entries.items() if key != "defaults"}, root.span)
-        found = items(defaults and defaults.value, config_path, legacy=self.legacy) if defaults is not None else []
-        return Loaded(document.source.path, root, tuple(found), header, span=start)
+        if defaults is None:
+            return Loaded(document.source.path, root, (), header, span=start)
+        rest = Mapping({key: entry for key, entry in root.entries.items() if key != "defaults"}, root.span)
+        listed = tuple(items(defaults.value, config_path, legacy=self.legacy))
+        return Loaded(document.source.path, rest, listed, header, span=start)
 
 
 _EMPTY = Mapping({}, None)

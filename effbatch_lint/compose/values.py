@@ -19,14 +19,15 @@ from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 from effbatch_lint.documents.scalars import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from effbatch_lint.compose.layers import Layers
     from effbatch_lint.compose.overrides import Override
-    from effbatch_lint.source import Span, Unreadable
+    from effbatch_lint.source import Unreadable
 
-def apply(layers: Layers, overrides: Iterable[Override], unknown: Callable[[str], str | None]) -> None:
-    """Apply the overrides to the tree. ``unknown`` tells why a key may exist that no file holds (or None).
+
+def apply(layers: Layers, overrides: Iterable[Override], unseen: tuple[tuple[str, str], ...] = ()) -> None:
+    """Apply the overrides to the tree. ``unseen`` are the sections in which keys may exist that no file holds.
 
     Raises:
         Unreadable: EB902, an override that Hydra refuses.
@@ -38,17 +39,18 @@ def apply(layers: Layers, overrides: Iterable[Override], unknown: Callable[[str]
                 f"Override {override.word.text} looks like a config group override, but config group "
                 f"'{override.key}' does not exist.",
             )
-        _Change(layers, override, unknown).apply()
+        _Change(layers, override, unseen).apply()
 
 
 class _Change:
     """One override on its way into the tree."""
 
-    def __init__(self, layers: Layers, override: Override, unknown: Callable[[str], str | None]) -> None:
+    def __init__(self, layers: Layers, override: Override, unseen: tuple[tuple[str, str], ...]) -> None:
         self.layers = layers
         self.override = override
         # Hydra's own node has a schema that is not modelled: any key of it may exist.
-        self.open = override.key.partition(".")[0] == "hydra" or unknown(override.key) is not None
+        sections = ("hydra", *(section for section, _ in unseen))
+        self.open = any(not section or f"{override.key}.".startswith(f"{section}.") for section in sections)
 
     def apply(self) -> None:
         override = self.override
@@ -144,7 +146,9 @@ class _Change:
             entry = Entry(name, entry.span, self.layers.owned(entry), entry.previous, entry.note)
         else:
             assert isinstance(entry.value, Sequence)
-            entry = Entry(name, entry.span, Sequence(list(entry.value.items), entry.value.span), entry.previous, entry.note)
+            entry = Entry(
+                name, entry.span, Sequence(list(entry.value.items), entry.value.span), entry.previous, entry.note
+            )
         holder.entries[name] = entry
         assert not isinstance(entry.value, Scalar)
         return entry.value
@@ -204,16 +208,16 @@ class _Change:
         if found is None:
             if self.open:
                 return
-            raise self.refused(f"Could not delete from config. '{override.key}' does not exist")
+            raise self.refused(f"Could not delete '{override.key}' from config: it does not exist")
         node, path = found
         if override.value is not None and not _equal(node, override.value):
-            raise self.refused(f"Could not delete from config. The value of '{override.key}' is not {override.value}")
+            raise self.refused(f"Could not delete '{override.key}' from config: its value is not {override.value}")
         *above, last = path or override.key.split(".")
         holder: Mapping | Sequence = self.layers.root
         for name in above:
             holder = self.step(holder, name, force=False)
         if not isinstance(holder, Mapping):
-            raise self.refused("Could not delete from config: items of a list cannot be deleted")
+            raise self.refused("Could not delete: items of a list cannot be deleted")
         holder.entries.pop(last, None)
 
     def node(self, value: Element) -> Node:

@@ -9,9 +9,27 @@ from __future__ import annotations
 import yaml
 
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
+from effbatch_lint.documents.scalars import plain
 from effbatch_lint.source import Source, Span, Unreadable
 
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+class _Untyped:
+    """A composer that leaves scalars untyped, so that a node has a tag only where one is written.
+
+    What a scalar means is the dialect's business; guessing a tag for each costs two thirds of a parse.
+    """
+
+    def descend_resolver(self, _node: object, _index: object) -> None:
+        """No path resolvers."""
+
+    def ascend_resolver(self) -> None:
+        """No path resolvers."""
+
+    def resolve(self, _kind: object, _value: object, _implicit: object) -> None:
+        """No tag."""
+
+
+LOADER = type("Loader", (_Untyped, getattr(yaml, "CSafeLoader", yaml.SafeLoader)), {})
 
 # OmegaConf 2.4 refuses more than 10,000 expanded nodes; ten times that leaves room for every honest file.
 MAX_EXPANDED_NODES = 100_000
@@ -25,7 +43,7 @@ def parse(source: Source, text: str | None = None) -> list[Node]:
         Unreadable: a syntax error, nesting over the limit, or aliases that expand past the limit, at its place.
     """
     text = source.text if text is None else text
-    return [_convert(root, source.path, text) for root in _composed(source, text)]
+    return [_convert(root, source.path, text) for root in _composed(source, text)[0]]
 
 
 def parse_and_look(source: Source) -> tuple[list[Node], tuple[tuple[str, Span], ...]]:
@@ -34,51 +52,55 @@ def parse_and_look(source: Source) -> tuple[list[Node], tuple[tuple[str, Span], 
     Raises:
         Unreadable: as :func:`parse`.
     """
-    roots = _composed(source, source.text)
-    repeated = tuple(found for root in roots for found in _repeated(root, source))
-    return [_convert(root, source.path, source.text) for root in roots], repeated
+    roots, repeated = _composed(source, source.text)
+    return [_convert(root, source.path, source.text) for root in roots], tuple(repeated)
 
 
-def _composed(source: Source, text: str) -> list[yaml.Node]:
+def _composed(source: Source, text: str) -> tuple[list[yaml.Node], list[tuple[str, Span]]]:
     try:
         roots = [node for node in yaml.compose_all(text, Loader=LOADER) if node is not None]
     except yaml.YAMLError as error:
         raise _refusal(source, error) from None
     except RecursionError:
         raise Unreadable(source.span(), f"nested deeper than the limit of {MAX_DEPTH} levels") from None
-    for root in roots:
-        # Without aliases libyaml's own nesting limit (1,000) and the size limit bound the tree already.
-        if "*" in text or text.count("{") + text.count("[") + text.count("- -") > MAX_DEPTH:
-            _measure(root, source)
-    return roots
+    return roots, [found for root in roots for found in _looked_at(root, source)]
 
 
-def _repeated(root: yaml.Node, source: Source) -> list[tuple[str, Span]]:
-    """Text keys only: OmegaConf refuses those, and takes the last of two equal numbers. No node is converted."""
-    found: list[tuple[str, Span]] = []
-    stack = [] if isinstance(root, yaml.ScalarNode) else [root]
+def _looked_at(root: yaml.Node, source: Source) -> list[tuple[str, Span]]:
+    """Keys that stand twice; a tree that is too deep or that aliases blow up is refused. No node is converted."""
+    repeated: list[tuple[str, Span]] = []
+    stack = [] if isinstance(root, yaml.ScalarNode) else [(root, 1)]
     seen: set[int] = set()
+    shared = False
     while stack:
-        node = stack.pop()
+        node, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            raise Unreadable(_span(node, source.path), f"nested deeper than the limit of {MAX_DEPTH} levels")
         if isinstance(node, yaml.MappingNode):
             if len({key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}) != len(node.value):
-                found += _twice(node, source)
+                repeated += _twice(node, source)
             children = [value for _, value in node.value]
         else:
             children = node.value
         for child in children:
-            if not isinstance(child, yaml.ScalarNode) and id(child) not in seen:
+            if not isinstance(child, yaml.ScalarNode):
+                if id(child) in seen:
+                    shared = True
+                    continue
                 seen.add(id(child))
-                stack.append(child)
-    return found
+                stack.append((child, depth + 1))
+    if shared:
+        _measure(root, source)
+    return repeated
 
 
 def _twice(node: yaml.MappingNode, source: Source) -> list[tuple[str, Span]]:
+    """Text keys only: OmegaConf refuses those, and takes the last of two equal numbers."""
     first: set[str] = set()
     found = []
     for key, _ in node.value:
-        if isinstance(key, yaml.ScalarNode) and key.tag == "tag:yaml.org,2002:str":
-            if key.value in first:
+        if isinstance(key, yaml.ScalarNode) and not _is_merge(key):
+            if key.value in first and (key.style or isinstance(plain(key.value, "omegaconf"), str)):
                 found.append((key.value, _span(key, source.path)))
             first.add(key.value)
     return found
@@ -153,18 +175,15 @@ def _convert(node: yaml.Node, path: str, text: str) -> Node:
 
 
 def _scalar(node: yaml.ScalarNode, path: str, text: str) -> Scalar:
-    plain = not node.style  # libyaml says '', the pure loader None
+    unquoted = not node.style  # libyaml says '', the pure loader None
     span = _span(node, path)
-    tag = None
-    lead = node.end_mark.index - node.start_mark.index - len(node.value)
-    if lead > 0 and text[node.start_mark.index] in "&!":
-        # An anchor or a tag stands before the text. The composer resolves plain scalars to tags of its own idea
-        # (the dialect's business here), so that a tag counts only when it is written.
-        if "!" in text[node.start_mark.index : node.start_mark.index + lead]:
-            tag = node.tag
-        if plain and span.line == span.end_line:
-            span = span._replace(column=span.end_column - len(node.value))
-    return Scalar(node.value, span, plain=plain, tag=tag)
+    if (
+        unquoted
+        and span.line == span.end_line
+        and text[node.start_mark.index : node.start_mark.index + 1] in ("&", "!")
+    ):
+        span = span._replace(column=span.end_column - len(node.value))  # an anchor or a tag stands before the text
+    return Scalar(node.value, span, plain=unquoted, tag=node.tag)
 
 
 def _entries(

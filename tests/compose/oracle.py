@@ -45,8 +45,7 @@ def ours(folder: Path, primary: str, overrides: list[str], *, version_base: str 
     try:
         composed = compose(Files(str(folder)), [str(folder)], primary, overrides, legacy=version_base == "1.1")
     except Unreadable as error:
-        assert error.code in ("EB901", "EB902")
-        return REFUSED
+        return REFUSED if error.code in ("EB901", "EB902") else str(error)
     return pairs(plain(composed.root))
 
 
