@@ -31,11 +31,11 @@ def explain(
     The paths of one call belong together: a file that another one names is part of its recipe. ``overrides`` are
     ``KEY=VALUE`` in the framework's spelling, ``env:NAME=VALUE`` or ``arg:VALUE``.
     """
-    from effbatch_lint import engine, settings  # noqa: PLC0415 - `import effbatch_lint` alone stays free
+    from effbatch_lint import call, engine, settings  # noqa: PLC0415 - `import effbatch_lint` alone stays free
 
     names = tuple(os.fspath(path) for path in paths)
     sizes = () if world_size is None else (world_size,)
-    options = engine.Options(names, sizes, tuple(overrides), framework=framework)
+    options = call.Options(names, sizes, tuple(overrides), framework=framework)
     return engine.explain(options, settings.governing(names)).recipes
 
 
@@ -51,12 +51,12 @@ def check(
     ``settings``: a settings file, a mapping with the same keys, or None for the nearest file above.
     ``target``: 2048, "2048 sequences", "8.4M tokens".
     """
-    from effbatch_lint import arguments, engine  # noqa: PLC0415 - `import effbatch_lint` alone stays free
+    from effbatch_lint import arguments, call, engine  # noqa: PLC0415 - `import effbatch_lint` alone stays free
     from effbatch_lint import settings as loaded  # noqa: PLC0415 - as above
 
     names = tuple(os.fspath(path) for path in paths)
     sizes = () if world_size is None else (world_size,)
-    options = engine.Options(names, sizes, tuple(overrides), arguments.target(target))
+    options = call.Options(names, sizes, tuple(overrides), arguments.target(target))
     if settings is None:
         chosen = loaded.governing(names)
     elif isinstance(settings, loaded.Settings):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint import __version__
 from effbatch_lint import settings as settings_module
-from effbatch_lint.engine import Options
+from effbatch_lint.call import Options
 from effbatch_lint.settings import Settings, UsageError
 
 if TYPE_CHECKING:

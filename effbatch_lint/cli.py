@@ -75,6 +75,8 @@ def _text(report: Report, shown: list[Finding], given: argparse.Namespace, style
     if given.verbose:
         out += "".join(f"{printable(unread.path)}: {printable(unread.reason)}\n" for unread in report.unread)
         out += "".join(f"{printable(r.path)}: read as {r.framework.name}\n" for r in report.recipes)
+        commented = (document.source.path for document in report.files.documents if document.commented)
+        out += "".join(f"{printable(path)}: holds comments, which strict JSON forbids\n" for path in commented)
     if given.quiet:
         return out
     if not report.recipes and not report.findings:

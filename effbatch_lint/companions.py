@@ -13,20 +13,23 @@ from effbatch_lint.compose.config import Config
 from effbatch_lint.source import Span, Unreadable, inside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from effbatch_lint.files import Files
 
 
 class Companions:
-    """Finds the files that one config names, and remembers which it could not find."""
+    """Finds the files that one config names, and remembers which it could not find.
 
-    def __init__(self, files: Files, path: str, read: list[str], handed: Iterable[str] = ()) -> None:
+    ``handed`` are the absolute paths of the files of the same call.
+    """
+
+    def __init__(self, files: Files, path: str, read: list[str], handed: Sequence[str] = ()) -> None:
         self.missing: list[tuple[str, str]] = []
         self._files = files
         self._path = os.path.abspath(path)
         self._read = read
-        self._handed = [os.path.abspath(given) for given in handed]
+        self._handed = handed
 
     def __call__(self, key: str, name: str) -> Config | None:
         """The configuration in the file that ``key`` names; None when the project holds no such file.

@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint import discovery, project, recipes
 from effbatch_lint import settings as settings_module
+from effbatch_lint.call import Call, Options, Read, Unread
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.files import Files
 from effbatch_lint.frameworks import table
 from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from effbatch_lint.findings import Finding
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.project import Candidate
     from effbatch_lint.recipe import Recipe
     from effbatch_lint.settings import Settings
-    from effbatch_lint.targets.target import Target
-
-
-class Options(NamedTuple):
-    """What a call asks for. ``framework`` forces one; ``target`` is declared by the call itself."""
-
-    paths: tuple[str, ...] = ()
-    world_sizes: tuple[int, ...] = ()
-    overrides: tuple[str, ...] = ()
-    target: Target | None = None
-    framework: str | None = None
-
-
-class Unread(NamedTuple):
-    """A file that gave no recipe, and why."""
-
-    path: str
-    reason: str
-
-    def as_dict(self) -> dict[str, object]:
-        """The contract's form."""
-        return {"path": self.path, "reason": self.reason}
-
-
-class Read(NamedTuple):
-    """What the files of a call hold: recipes, what could not be read, and the files themselves."""
-
-    files: Files
-    settings: Settings
-    candidates: list[Candidate]
-    recipes: list[Recipe]
-    unread: list[Unread]
-    errors: list[Unreadable]
 
 
 class Report(NamedTuple):
@@ -81,7 +50,8 @@ class Report(NamedTuple):
 def explain(options: Options, settings: Settings) -> Report:
     """The recipes that the paths describe, with every number's origin."""
     started = time.perf_counter()
-    read = _read(options, settings)
+    with paused_collector():
+        read = _read(_prepared(options, settings))
     return Report(read.recipes, [], read.unread, read.errors, read.files, time.perf_counter() - started)
 
 
@@ -90,103 +60,110 @@ def check(options: Options, settings: Settings) -> Report:
     from effbatch_lint.rules.run import findings  # noqa: PLC0415 - explain needs no rules
 
     started = time.perf_counter()
-    read = _read(options, settings)
-    found = findings(read)
+    with paused_collector():
+        read = _read(_prepared(options, settings))
+        found = findings(read)
     return Report(read.recipes, found, read.unread, read.errors, read.files, time.perf_counter() - started)
 
 
-def _read(options: Options, settings: Settings) -> Read:
+class paused_collector:  # noqa: N801 - used as a function
+    """The cyclic garbage collector is off inside the block.
+
+    The nodes of a thousand configs stay alive until the report is written: to walk them over and over, looking for
+    garbage that is not there, takes longer than reading them.
+    """
+
+    def __enter__(self) -> None:
+        self._was = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._was:
+            gc.enable()
+
+
+def _prepared(options: Options, settings: Settings) -> Call:
     custom = _custom(settings)
-    files = Files(_roots(options, settings))
-    read = Read(files, settings, [], [], [], [])
-    forced = _forced(options.framework or settings.framework, custom)
     given = _given(options, settings)
-    for path, explicit in given.items():
+    return Call(
+        options,
+        settings,
+        Files(*_roots(options, settings)),
+        _forced(options.framework or settings.framework, custom),
+        custom,
+        given,
+        [os.path.abspath(path) for path, named in given.items() if named],
+    )
+
+
+def _read(call: Call) -> Read:
+    read = Read(call.files, call.settings, [], [], [])
+    found: list[Candidate] = []
+    for path, named in call.given.items():
         try:
-            found = _candidates(path, read, options, forced, custom, list(given), explicit=explicit)
+            found += _candidates(path, call, read, named=named)
         except Unreadable as error:
             read.errors.append(error)
-            continue
-        read.candidates.extend(found)
-    joined = project.joined(read.candidates, [path for path, explicit in given.items() if explicit])
-    read.candidates[:] = joined
-    described = _described(read, options, forced, custom, given)
+    described = _described(call, read)
     covered = {path for recipe in described for path in recipe.config.files}
-    for candidate in joined:
-        if candidate.config.path in covered:
-            continue
-        read.recipes.extend(_recipes(read, candidate, options))
+    for candidate in project.joined(found, call.handed):
+        if candidate.config.path not in covered:
+            try:
+                read.recipes.extend(recipes.from_candidate(candidate, call))
+            except Unreadable as error:
+                read.errors.append(error)
+    # A file that another recipe names is a part of that recipe, and none of its own.
     included = {path for recipe in (*described, *read.recipes) for path in recipe.config.files if path != recipe.path}
     read.recipes[:] = [*described, *(recipe for recipe in read.recipes if recipe.path not in included)]
     return read
 
 
-def _recipes(read: Read, candidate: Candidate, options: Options) -> list[Recipe]:
-    try:
-        return recipes.from_candidate(candidate, read.settings, world_sizes=options.world_sizes, target=options.target)
-    except Unreadable as error:
-        read.errors.append(error)
-        return []
-
-
-def _described(
-    read: Read, options: Options, forced: Framework | None, custom: list[Framework], given: dict[str, bool]
-) -> list[Recipe]:
+def _described(call: Call, read: Read) -> list[Recipe]:
     """The recipes that the settings describe, of which a file is among those given."""
     out: list[Recipe] = []
-    wanted = {os.path.abspath(path) for path in given}
-    for described in read.settings.recipes:
-        if not wanted & {os.path.abspath(path) for path in described.files}:
+    wanted = {os.path.abspath(path) for path in call.given}
+    for described in call.settings.recipes:
+        paths = [os.path.abspath(path) for path in described.files]
+        if not wanted.intersection(paths):
             continue
-        framework = _forced(described.framework, custom) or forced
-        changed = options._replace(overrides=(*described.overrides, *options.overrides))
+        changed = call._replace(
+            options=call.options._replace(overrides=(*described.overrides, *call.options.overrides)),
+            forced=_forced(described.framework, call.custom) or call.forced,
+            handed=paths,
+        )
         try:
             found = [
-                candidate
-                for path in described.files
-                for candidate in _candidates(
-                    path, read, changed, framework, custom, list(described.files), explicit=True
-                )
+                candidate for path in described.files for candidate in _candidates(path, changed, read, named=True)
             ]
             main, accelerate = project.one_run(found)
             if main is not None:
-                out += recipes.from_candidate(
-                    main, read.settings, described=described, world_sizes=options.world_sizes,
-                    target=options.target, accelerate=accelerate,
-                )  # fmt: skip
+                out += recipes.from_candidate(main, changed, described, accelerate)
         except Unreadable as error:
             read.errors.append(error)
     return out
 
 
-def _candidates(
-    path: str,
-    read: Read,
-    options: Options,
-    forced: Framework | None,
-    custom: list[Framework],
-    handed: Sequence[str],
-    *,
-    explicit: bool,
-) -> list[Candidate]:
+def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candidate]:
     """The training configs in one file. A file that no framework's words occur in is not even parsed."""
-    shown = read.files.shown(path)
-    if kind_of(path) is None and not explicit:
-        return []
-    data = read.files.content(path) if explicit else read.files.quietly(path)
+    files = call.files
+    data = files.content(path) if named else files.quietly(path)
     if data is None:
         return []
-    if not custom and forced is None and not table.may_be_training(data):
-        if explicit:
-            read.files.refuse_hostile(path)
-        read.unread.append(Unread(shown, "not a training config: none of the frameworks' keys"))
+    if not call.custom and call.forced is None and not table.may_be_training(data):
+        if named:
+            files.refuse_hostile(path)
+        read.unread.append(Unread(files.shown(path), "not a training config: none of the frameworks' keys"))
         return []
-    document = read.files.document(path)
     found = project.candidates(
-        read.files, document, overrides=options.overrides, framework=forced, custom=custom, handed=handed
+        files,
+        files.document(path),
+        overrides=call.options.overrides,
+        framework=call.forced,
+        custom=call.custom,
+        handed=call.handed,
     )
     if not found:
-        read.unread.append(Unread(shown, "not a training config that is recognised"))
+        read.unread.append(Unread(files.shown(path), "not a training config that is recognised"))
     return found
 
 

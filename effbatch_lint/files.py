@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from effbatch_lint.documents.document import Document, kind_of, parse
 from effbatch_lint.source import MAX_PARSED, Source, Span, Unreadable, decode, display, read_bytes
 
+if TYPE_CHECKING:
+    from effbatch_lint.documents.pragmas import Pragmas
+
 
 class Files:
-    """Reads files below the ``roots`` for one call, and remembers them."""
+    """Reads files below its roots for one call, and remembers them; the first root is the project's own."""
 
-    def __init__(self, roots: Sequence[str], base: str | None = None) -> None:
+    def __init__(self, *roots: str, base: str | None = None) -> None:
         self.roots = tuple(os.path.realpath(root) for root in roots)
         self.base = os.getcwd() if base is None else base
         self._bytes: dict[str, bytes] = {}
         self._documents: dict[str, Document | Unreadable] = {}
+        self._pragmas: dict[str, Pragmas] = {}
         self._lines: dict[str, list[str]] = {}
+
+    @property
+    def root(self) -> str:
+        """The project's folder."""
+        return self.roots[0]
 
     @property
     def read(self) -> int:
@@ -28,6 +37,11 @@ class Files:
     def documents(self) -> list[Document]:
         """Every file that was parsed, in the order of reading."""
         return [known for known in self._documents.values() if isinstance(known, Document)]
+
+    def parsed(self, shown: str) -> Document | None:
+        """The parsed file that a person sees under this path, if it was asked for."""
+        known = self._documents.get(os.path.join(self.base, shown))
+        return known if isinstance(known, Document) else None
 
     def shown(self, path: str) -> str:
         """The path as a person sees it."""
@@ -70,14 +84,22 @@ class Files:
             if error.limit:
                 raise
 
+    def pragmas(self, document: Document) -> Pragmas:
+        """What the comments of a parsed file say to this tool."""
+        from effbatch_lint.documents.pragmas import read_pragmas  # noqa: PLC0415 - few files hold a pragma
+        from effbatch_lint.rules.table import BY_CODE  # noqa: PLC0415 - as above
+
+        key = document.source.real
+        if key not in self._pragmas:
+            self._pragmas[key] = read_pragmas(document.source, document.kind, BY_CODE)
+        return self._pragmas[key]
+
     def line(self, shown: str, number: int) -> str:
         """A line of a file that was read, for a snippet; empty when the file is none of ours."""
         if shown not in self._lines:
-            found = next(
-                (d for d in self._documents.values() if isinstance(d, Document) and d.source.path == shown), None
-            )
-            key = os.path.join(self.base, shown)
-            text = found.source.text if found else self._bytes.get(key, b"").decode("utf-8", "replace")
+            found = self.parsed(shown)
+            unparsed = self._bytes.get(os.path.join(self.base, shown), b"")
+            text = found.source.text if found else _text_of_any(unparsed)
             self._lines[shown] = text.split("\n")
         lines = self._lines[shown]
         return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
@@ -110,3 +132,11 @@ class Files:
             reason = f"the file is {len(data):,} bytes large, over the limit of {MAX_PARSED:,} bytes for a config"
             raise Unreadable(Span(shown, 1, 1, 1, 1), reason)
         return parse(Source(shown, key, decode(data, shown)), kind)
+
+
+def _text_of_any(data: bytes) -> str:
+    """The text of a file, also of one that is refused."""
+    try:
+        return decode(data, "")
+    except Unreadable:
+        return data.decode("utf-8", "replace")

@@ -36,7 +36,7 @@ def candidates(
     overrides: Sequence[str] = (),
     framework: Framework | None = None,
     custom: Iterable[Framework] = (),
-    handed: Iterable[str] = (),
+    handed: Sequence[str] = (),
 ) -> list[Candidate]:
     """The configs in one file (several in a multi-document YAML), each with the framework that reads it.
 
@@ -60,7 +60,7 @@ def candidates(
 
 
 def _config(
-    files: Files, document: Document, root: Mapping, overrides: Sequence[str], handed: Iterable[str]
+    files: Files, document: Document, root: Mapping, overrides: Sequence[str], handed: Sequence[str]
 ) -> tuple[Config, Companions]:
     read = [document.source.path]
     companions = Companions(files, document.source.real, read, handed)

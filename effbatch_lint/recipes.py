@@ -11,22 +11,16 @@ from effbatch_lint.terms import Origin, Term
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from effbatch_lint.call import Call
     from effbatch_lint.compose.config import Config
     from effbatch_lint.documents.document import Document
     from effbatch_lint.project import Candidate
-    from effbatch_lint.settings import RecipeSettings, Settings
+    from effbatch_lint.settings import RecipeSettings
     from effbatch_lint.targets.declared import Declared
-    from effbatch_lint.targets.target import Target
 
 
 def from_candidate(
-    candidate: Candidate,
-    settings: Settings,
-    *,
-    described: RecipeSettings | None = None,
-    world_sizes: Sequence[int] = (),
-    target: Target | None = None,
-    accelerate: Config | None = None,
+    candidate: Candidate, call: Call, described: RecipeSettings | None = None, accelerate: Config | None = None
 ) -> list[Recipe]:
     """One recipe for each world size that is given for the config; one with an unknown world size when none is.
 
@@ -37,21 +31,17 @@ def from_candidate(
         Unreadable: a file that the config names cannot be read.
     """
     config, framework = candidate.config, candidate.framework
-    in_file = _declared(config, candidate.document)
-    given = [
-        Term(size, "declared", (Origin(None, None, f"--world-size {size}"),), key="--world-size")
-        for size in world_sizes
-    ]
-    listed = described.world_sizes if described is not None else ()
+    options, settings = call.options, call.settings
+    in_file = _declared(config, candidate.document, call)
     chosen = (
-        given
-        or _from_settings(listed)
+        _sizes(options.world_sizes, "--world-size")
+        or _sizes(described.world_sizes if described is not None else (), "world-size in the settings")
         or (list(in_file.world_sizes) if in_file is not None else [])
-        or _from_settings(settings.world_sizes)
+        or _sizes(settings.world_sizes, "world-size in the settings")
         or [Launch.nothing().world_size]
     )
     targets = (
-        *((target,) if target is not None else ()),
+        *((options.target,) if options.target is not None else ()),
         *(in_file.targets if in_file is not None else ()),
         *((described.targets or settings.targets) if described is not None else settings.targets),
     )
@@ -68,17 +58,18 @@ def from_candidate(
     return recipes
 
 
-def _declared(config: Config, document: Document) -> Declared | None:
+def _declared(config: Config, document: Document, call: Call) -> Declared | None:
     """What the config's own files declare; None, at no cost, for a file that does not hold the word."""
-    if "effbatch" not in document.source.text:
+    if "ffbatch" not in document.source.text:
         return None
     from effbatch_lint.targets.declared import declared  # noqa: PLC0415 - most configs declare nothing
 
-    return declared(config, document)
+    return declared(config, call.files.pragmas(document))
 
 
-def _from_settings(sizes: Sequence[int]) -> list[Term]:
+def _sizes(sizes: Sequence[int], where: str) -> list[Term]:
+    key = where.partition(" ")[0]
     return [
-        Term(size, "declared", (Origin(None, "world-size", "world-size in the settings"),), key="world-size")
+        Term(size, "declared", (Origin(None, key, where if " " in where else f"{where} {size}"),), key=key)
         for size in sizes
     ]

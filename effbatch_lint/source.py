@@ -14,6 +14,8 @@ from typing import NamedTuple
 # under 200 kB; one over MAX_PARSED that holds a framework's keys is refused rather than parsed for seconds.
 MAX_BYTES = 16_000_000
 MAX_PARSED = 2_000_000
+# No config is nested a dozen deep; whoever walks a tree may recurse.
+MAX_DEPTH = 100
 
 
 class Span(NamedTuple):
@@ -85,6 +87,8 @@ def read_bytes(path: str, roots: tuple[str, ...], *, shown: str) -> bytes:
         Unreadable: the file is missing, no regular file, too large, or its real path leaves the roots.
     """
     at = Span(shown, 1, 1, 1, 1)
+    if "\0" in path:
+        raise Unreadable(at, "the file cannot be opened: there is a NUL in its name")
     if roots and not inside(os.path.realpath(path), roots):
         raise Unreadable(
             at,
@@ -115,6 +119,8 @@ def read_bytes(path: str, roots: tuple[str, ...], *, shown: str) -> bytes:
 def decode(data: bytes, shown: str) -> str:
     """The text of a file: UTF-8, or UTF-16 with a byte-order mark, the mark dropped.
 
+    A line ends with LF or CRLF. A CR alone, which YAML and old editors take for a line's end, is made an LF.
+
     Raises:
         Unreadable: bytes that are no UTF-8, or a NUL, at their line and column.
     """
@@ -122,15 +128,20 @@ def decode(data: bytes, shown: str) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        column = len(data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", "replace")) + 1
+        before = error.object[: error.start].decode(encoding, "replace")
         raise Unreadable(
-            Span(shown, line, column, line, column + 1),
-            f"byte 0x{data[error.start]:02x}: the text is not {encoding.removesuffix('-sig').upper()}",
+            _after(before, shown),
+            f"byte 0x{error.object[error.start]:02x}: the text is not {encoding.removesuffix('-sig').upper()}",
         ) from None
     nul = text.find("\0")
     if nul >= 0:
-        line = text.count("\n", 0, nul) + 1
-        column = nul - text.rfind("\n", 0, nul)
-        raise Unreadable(Span(shown, line, column, line, column + 1), "a NUL character: this is no text file")
+        raise Unreadable(_after(text[:nul], shown), "a NUL character: this is no text file")
+    if "\r" in text and text.count("\r") != text.count("\r\n"):
+        text = "\r\n".join(part.replace("\r", "\n") for part in text.split("\r\n"))
     return text
+
+
+def _after(before: str, shown: str) -> Span:
+    """The place of the character that follows the text."""
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return Span(shown, line, column, line, column + 1)

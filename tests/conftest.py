@@ -6,11 +6,16 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from effbatch_lint import cli
 
 ROOT = Path(__file__).parent.parent
+
+# A busy machine is no failure of the code.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

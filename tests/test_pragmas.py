@@ -82,11 +82,29 @@ def test_yaml_comments(text: str, expected: list[str]) -> None:
         ),
         ("shell", "#!/bin/bash\necho $# ${#x} a#b 'x # y' \"x # y\" # one\n", ["!/bin/bash", "one"]),
         ("shell", "cat <<EOF\n# in\nEOF\necho \\# x;# one\n", ["one"]),
+        ("shell", "cat <<<word # one\n: $((1<<n)) # two\ncat <<E\n# in\n", ["one", "two"]),
         ("shell", "cat <<-'E' > f # one\n# in\n\tE\n# two\n", ["two"]),
     ],
 )
 def test_comments_of_other_formats(kind: str, text: str, expected: list[str]) -> None:
     assert found(text, kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "piece"),
+    [
+        ("json", "/*"),
+        ("json", '"'),
+        ("shell", "<<A\n"),
+        ("shell", '"'),
+        ("toml", "'''\n"),
+        ("toml", '"'),
+        ("yaml", "'\n"),
+        ("yaml", "[#:"),
+    ],
+)
+def test_hostile_files_cost_no_more_than_their_length(kind: str, piece: str) -> None:
+    comments(source("# x\n" + piece * (300_000 // len(piece))), kind)
 
 
 _PIECES = st.sampled_from(

@@ -106,7 +106,7 @@ def _folder(repository: Repository, entry: str) -> str | None:
         return None
     path = path if mark else entry
     roots = repository.files.roots
-    bases = [repository.files.root]
+    bases = list(roots)
     above = repository.folders[0]
     while inside(above, roots) and above not in bases:
         above = os.path.dirname(above)

@@ -45,13 +45,13 @@ def respelled(layers: Iterable[Mapping], rule: Callable[[str], str]) -> Mapping:
     return Mapping(lambda: (entries, lost), layers[0].span if layers else None)
 
 
-def undashed(config: Config) -> Config:
-    """The configuration with ``-`` as ``_`` in the keys of its first two levels: ``--training.local-batch-size 4``.
+def undashed(config: Config, levels: int = 1) -> Config:
+    """The configuration with ``-`` as ``_`` in the keys of its first ``levels``: ``--training.local-batch-size 4``.
 
     HfArgumentParser, tyro and axolotl's command line declare a field under both spellings; what the command line says
     counts over the file.
     """
-    root = _undashed(config.root, depth=2)
+    root = _undashed(config.root, levels)
     return config if root is config.root else config.over(root, config.prefix)
 
 

@@ -32,48 +32,64 @@ class Comment(NamedTuple):
     code: str
 
 
-# TOML: the strings of four kinds, or a comment. Unterminated strings are no match, and their quote is passed over.
-_TOML = re.compile(
-    r'"""(?:[^\\]|\\.)*?"""|' r"'''.*?'''|" r'"(?:[^"\\\n]|\\.)*"|' r"'[^'\n]*'|" r"(?P<comment>#[^\n]*)", re.DOTALL
-)
-# JSON as DeepSpeed reads it (hjson): see documents/json.py.
-_JSON = re.compile(r'"(?:[^"\\\n]|\\.)*"|(?P<comment>//[^\n]*|#[^\n]*|/\*.*?\*/)', re.DOTALL)
-# Shell: an escaped character, a string, a here-document, or a comment, which starts a word (so $# and ${#x} are none).
-_SHELL = re.compile(
-    r"\\.|'[^']*'|"
+# What is not closed goes on to the end of the file: a pattern that gave up there would try again at every next quote.
+_PATTERNS = {
+    # The strings of four kinds, or a comment. Unterminated strings are no match, and their quote is passed over.
+    "toml": r'"""(?:[^\\]|\\.)*?"""|' r"'''.*?'''|" r'"(?:[^"\\\n]|\\.)*"|' r"'[^'\n]*'|(?P<comment>#[^\n]*)",
+    # As DeepSpeed reads it (hjson): see documents/json.py.
+    "json": r'"(?:[^"\\\n]|\\.)*"|(?P<comment>//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z))',
+    # An escaped character, a string, a here-document, or a comment, which starts a word (so $# and ${#x} are none).
+    "shell": r"\\.|'[^']*'|"
     r'"(?:[^"\\]|\\.)*"|'
-    r"<<-?[ \t]*(?P<quote>[\"']?)(?P<word>\w+)(?P=quote)[^\n]*\n.*?^\t*(?P=word)[ \t]*$|"
+    r"(?<![\w<)])<<-?[ \t]*(?P<quote>[\"']?)(?P<word>[A-Za-z_]\w*)(?P=quote)[^\n]*\n.*?(?:^\t*(?P=word)[ \t]*$|\Z)|"
     r"(?<![^\s;&|()])(?P<comment>#[^\n]*)",
-    re.DOTALL | re.MULTILINE,
-)
+}
+_HEADING = 4_000  # characters: a longer heading is scanned like any other comment
 _MARKER = re.compile(r"(?:#+|//+|/\*+)?[ \t]*")
-_PATTERNS = {"toml": _TOML, "json": _JSON, "shell": _SHELL}
 
 
 def comments(source: Source, kind: str) -> list[Comment]:
-    """The comments of a file of ``kind`` yaml, toml, json or shell, in order."""
+    """The comments of a file of ``kind`` yaml, toml, json or shell, in order; of several on one line the last."""
     text = source.text
     if "#" not in text and "//" not in text and "/*" not in text:
         return []
-    starts = _yaml(text) if kind == "yaml" else _by_pattern(text, _PATTERNS[kind])
     lines: list[int] = []
-    found = []
-    for start, end in starts:
+    last: dict[int, tuple[int, int]] = {}
+    for start, end in _yaml(text) if kind == "yaml" else _by_pattern(text, kind):
         if not lines:
             lines = [0, *(match.end() for match in re.finditer("\n", text))]
-        number = bisect_right(lines, start)
-        begin = lines[number - 1]
-        body = text[start:end]
-        marker = _end(_MARKER, body, 0)
-        trimmed = body[marker:].rstrip().removesuffix("*/").rstrip()
-        column = start - begin + marker + 1
-        span = Span(source.path, number, column, number, column + len(trimmed))
-        found.append(Comment(trimmed, span, text[begin:start].strip()))
+        last[bisect_right(lines, start)] = (start, end)
+    return [_comment(source, number, lines[number - 1], start, end) for number, (start, end) in last.items()]
+
+
+def _comment(source: Source, number: int, begin: int, start: int, end: int) -> Comment:
+    """The comment from ``start`` to ``end`` of the text, on the line that begins at ``begin``."""
+    body = source.text[start:end]
+    marker = _end(_MARKER, body, 0)
+    trimmed = body[marker:].rstrip().removesuffix("*/").rstrip()
+    span = source.span(number, start - begin + marker + 1, len(trimmed))
+    return Comment(trimmed, span, source.text[begin:start].strip())
+
+
+def heading(source: Source, kind: str) -> list[Comment]:
+    """The comments on lines of their own before the first line of a YAML or TOML file that is none, unscanned."""
+    found: list[Comment] = []
+    if kind not in ("yaml", "toml"):
+        return found
+    text_above = source.text if len(source.text) < _HEADING else source.text[:_HEADING].rpartition("\n")[0]
+    for number, line in enumerate(text_above.split("\n"), 1):
+        stripped = line.strip()
+        if stripped and stripped[0] != "#":
+            break
+        text = stripped.lstrip("#").strip()
+        if text:
+            column = line.index(text) + 1
+            found.append(Comment(text, Span(source.path, number, column, number, column + len(text)), ""))
     return found
 
 
-def _by_pattern(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    for match in pattern.finditer(text):
+def _by_pattern(text: str, kind: str) -> Iterator[tuple[int, int]]:
+    for match in re.finditer(_PATTERNS[kind], text, re.DOTALL | re.MULTILINE):
         start, end = match.span("comment")
         while 0 <= start < end:
             stop = text.find("\n", start, end)

@@ -105,10 +105,13 @@ def read_pragmas(source: Source, kind: str, codes: Collection[str] | None = None
     """
     if "ffbatch" not in source.text:
         return _NOTHING
-    from effbatch_lint.documents.comments import comments  # noqa: PLC0415 - few files hold a pragma
+    from effbatch_lint.documents.comments import comments, heading  # noqa: PLC0415 - few files hold a pragma
 
     reader = _Reader(source.text, codes)
-    for comment in comments(source, kind):
+    above = heading(source, kind)
+    # Most pragmas stand at the top of their file, where there is nothing yet that a "#" could be a part of.
+    said_above = sum(comment.text.count("ffbatch") for comment in above)
+    for comment in above if said_above == source.text.count("ffbatch") else comments(source, kind):
         reader.read(comment)
     return reader.pragmas
 

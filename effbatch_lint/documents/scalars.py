@@ -30,19 +30,18 @@ _FLOAT_11 = (
     r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
     r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-# OmegaConf and jsonargparse replace the float rule: an exponent needs neither a dot nor a sign.
+# OmegaConf and jsonargparse add a float rule of their own: an exponent needs neither a dot nor a sign.
 _FLOAT_OMEGACONF = (
-    r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+"
-    r"|\.[0-9_]+(?:[eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*"
-    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
+    rf"{_FLOAT_11}|[-+]?[0-9]+(?:_[0-9]+)*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+(?:_[0-9]+)*[eE][-+]?[0-9]+"
+    r"|\.[0-9]+(?:_[0-9]+)*(?:[eE][-+][0-9]+)?"
 )
 _INT_12 = r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"
 _FLOAT_12 = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 _NUMBER_JSON = r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?"
 _INT_HYDRA = r"[-+]?(?:0|[1-9](?:_?[0-9])*)"
 _FLOAT_HYDRA = (
-    r"[-+]?(?:(?:[0-9](?:_?[0-9])*\.(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][-+]?[0-9](?:_?[0-9])*)?"
-    r"|[0-9](?:_?[0-9])*[eE][-+]?[0-9](?:_?[0-9])*|[Ii][Nn][Ff]|[Nn][Aa][Nn])"
+    r"[-+]?(?:(?:(?:0|[1-9](?:_?[0-9])*)\.(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][-+]?[0-9](?:_?[0-9])*)?"
+    r"|(?:0|[1-9](?:_?[0-9])*)[eE][-+]?[0-9](?:_?[0-9])*|[Ii][Nn][Ff]|[Nn][Aa][Nn])"
 )
 
 _TRUE_11 = frozenset(word for stem in ("yes", "true", "on") for word in (stem, stem.title(), stem.upper()))
@@ -68,7 +67,7 @@ def resolve(scalar: Scalar, dialect: Dialect) -> Value:
 def plain(text: str, dialect: Dialect, span: Span | None = None) -> Value:
     """The value of unquoted text."""
     if len(text) > MAX_DIGITS:
-        if text.strip("+-0123456789_:.") == "":
+        if text.strip("+-0123456789_:.") == "" and text.strip("+-_:.") != "":
             raise Unreadable(
                 span or Span("<text>", 1, 1, 1, 1),
                 f"a number of {len(text):,} characters, over the limit of {MAX_DIGITS:,}",
@@ -131,18 +130,18 @@ def _int_11(text: str) -> int | str:
 
 def _float_11(text: str) -> float | str:
     digits = text.replace("_", "").lower()
-    sign = -1.0 if digits[0] == "-" else 1.0
+    sign = -1.0 if digits.startswith("-") else 1.0
     digits = digits.lstrip("+-")
     if digits in (".inf", ".nan"):
         return sign * float(digits[1:])
-    if ":" in digits:
-        total = 0.0
-        for part in digits.split(":"):
-            total = total * 60 + float(part)
-        return sign * total
     try:
+        if ":" in digits:
+            total = 0.0
+            for power, part in enumerate(reversed(digits.split(":"))):
+                total += float(part) * 60**power
+            return sign * total
         return sign * float(digits)
-    except ValueError:
+    except (ValueError, OverflowError):  # "._" matches OmegaConf's rule, and its loader fails
         return text
 
 
@@ -156,12 +155,16 @@ def _yaml_12(text: str) -> Value:
     if re.fullmatch(_INT_12, text):
         return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
     if re.fullmatch(_FLOAT_12, text):
-        return float(text.replace(".inf", "inf").replace(".nan", "nan").replace(".Inf", "inf").replace(".INF", "inf"))
+        return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
     return text
 
 
 def _json(text: str) -> Value:
-    constants: dict[str, Value] = {"true": True, "false": False, "null": None}
+    constants: dict[str, Value] = {
+        "true": True, "false": False, "null": None,
+        # No JSON, but read and written by Python's json module.
+        "NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf"),
+    }  # fmt: skip
     if text in constants:
         return constants[text]
     number = re.fullmatch(_NUMBER_JSON, text)
@@ -187,7 +190,11 @@ def _tagged(scalar: Scalar, dialect: Dialect) -> Value:
     kind = (scalar.tag or "").removeprefix("tag:yaml.org,2002:").removeprefix("!!")
     if kind == "str":
         return scalar.text
-    if kind in ("int", "float", "bool", "null"):
-        value = plain(scalar.text, dialect, scalar.span)
-        return float(value) if kind == "float" and isinstance(value, int) else value
+    if kind == "null":
+        return None
+    if kind == "float":
+        # A written tag needs no text that the float rule would recognise: !!float 1e5 is one for PyYAML too.
+        return _float_11(scalar.text)
+    if kind in ("int", "bool"):
+        return plain(scalar.text, dialect, scalar.span)
     return scalar.text

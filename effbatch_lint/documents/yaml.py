@@ -6,11 +6,13 @@ therefore costs nothing by itself; it is refused because whoever loads the file 
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import yaml
 
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 from effbatch_lint.documents.scalars import plain
-from effbatch_lint.source import Source, Span, Unreadable
+from effbatch_lint.source import MAX_DEPTH, Source, Span, Unreadable
 
 
 class _Untyped:
@@ -33,17 +35,18 @@ LOADER = type("Loader", (_Untyped, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # OmegaConf 2.4 refuses more than 10,000 expanded nodes; ten times that leaves room for every honest file.
 MAX_EXPANDED_NODES = 100_000
-MAX_DEPTH = 200
+# YAML 1.1 ends a line at these too; editors, git and the rest of this tool do not.
+_OTHER_BREAKS = ("\x85", "\u2028", "\u2029")
+_NOT_PRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
-def parse(source: Source, text: str | None = None) -> list[Node]:
+def parse(source: Source) -> list[Node]:
     """The documents of a YAML stream; empty documents are left out.
 
     Raises:
         Unreadable: a syntax error, nesting over the limit, or aliases that expand past the limit, at its place.
     """
-    text = source.text if text is None else text
-    return [_convert(root, source.path, text) for root in _composed(source, text)[0]]
+    return [_convert(root, source.path, source.text) for root in _composed(source)]
 
 
 def parse_and_look(source: Source) -> tuple[list[Node], tuple[tuple[str, Span], ...]]:
@@ -52,50 +55,54 @@ def parse_and_look(source: Source) -> tuple[list[Node], tuple[tuple[str, Span], 
     Raises:
         Unreadable: as :func:`parse`.
     """
-    roots, repeated = _composed(source, source.text)
-    return [_convert(root, source.path, source.text) for root in roots], tuple(repeated)
+    roots = _composed(source)
+    repeated = tuple(found for root in roots for found in _repeated(root, source))
+    return [_convert(root, source.path, source.text) for root in roots], repeated
 
 
-def _composed(source: Source, text: str) -> tuple[list[yaml.Node], list[tuple[str, Span]]]:
+def _composed(source: Source) -> list[yaml.Node]:
     try:
-        roots = [node for node in yaml.compose_all(text, Loader=LOADER) if node is not None]
+        roots = [node for node in yaml.compose_all(source.text, Loader=LOADER) if node is not None]
+    except yaml.reader.ReaderError as error:
+        raise _not_printable(source, error.reason) from None
     except yaml.YAMLError as error:
         raise _refusal(source, error) from None
+    except UnicodeEncodeError:  # half a surrogate pair, which only a command line can hold
+        raise Unreadable(source.span(), "not valid YAML: text that is no Unicode") from None
     except RecursionError:
         raise Unreadable(source.span(), f"nested deeper than the limit of {MAX_DEPTH} levels") from None
-    return roots, [found for root in roots for found in _looked_at(root, source)]
+    if any(mark in source.text for mark in _OTHER_BREAKS):
+        for root in roots:
+            _count_lines_as_editors_do(root, source.text)
+    for root in roots:
+        if "*" in source.text:
+            _measure(root, source)
+        else:
+            _measure_depth(root, source)
+    return roots
 
 
-def _looked_at(root: yaml.Node, source: Source) -> list[tuple[str, Span]]:
-    """Keys that stand twice; a tree that is too deep or that aliases blow up is refused. No node is converted."""
-    repeated: list[tuple[str, Span]] = []
-    stack = [] if isinstance(root, yaml.ScalarNode) else [(root, 1)]
+def _repeated(root: yaml.Node, source: Source) -> list[tuple[str, Span]]:
+    """Text keys only: OmegaConf refuses those, and takes the last of two equal numbers. No node is converted."""
+    found: list[tuple[str, Span]] = []
+    stack = [] if isinstance(root, yaml.ScalarNode) else [root]
     seen: set[int] = set()
-    shared = False
     while stack:
-        node, depth = stack.pop()
-        if depth > MAX_DEPTH:
-            raise Unreadable(_span(node, source.path), f"nested deeper than the limit of {MAX_DEPTH} levels")
+        node = stack.pop()
         if isinstance(node, yaml.MappingNode):
             if len({key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)}) != len(node.value):
-                repeated += _twice(node, source)
+                found += _twice(node, source)
             children = [value for _, value in node.value]
         else:
             children = node.value
         for child in children:
-            if not isinstance(child, yaml.ScalarNode):
-                if id(child) in seen:
-                    shared = True
-                    continue
+            if not isinstance(child, yaml.ScalarNode) and id(child) not in seen:
                 seen.add(id(child))
-                stack.append((child, depth + 1))
-    if shared:
-        _measure(root, source)
-    return repeated
+                stack.append(child)
+    return found
 
 
 def _twice(node: yaml.MappingNode, source: Source) -> list[tuple[str, Span]]:
-    """Text keys only: OmegaConf refuses those, and takes the last of two equal numbers."""
     first: set[str] = set()
     found = []
     for key, _ in node.value:
@@ -108,17 +115,60 @@ def _twice(node: yaml.MappingNode, source: Source) -> list[tuple[str, Span]]:
 
 def _refusal(source: Source, error: yaml.YAMLError) -> Unreadable:
     mark = getattr(error, "problem_mark", None)
-    reason = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    reason = getattr(error, "problem", None) or str(error)
     context = getattr(error, "context", None)
-    line = mark.line + 1 if mark is not None else 1
-    column = mark.column + 1 if mark is not None else 1
+    line, column = (1, 1) if mark is None else _place(source.text, min(mark.index, len(source.text)))
     if "nesting depth" in reason:
-        reason = "nested deeper than the limit of 1,000 levels"
+        reason = f"nested deeper than the limit of {MAX_DEPTH} levels"
     elif context:
         reason = f"not valid YAML: {context}, {reason}"
     else:
         reason = f"not valid YAML: {reason}"
     return Unreadable(source.span(line, column), reason)
+
+
+def _not_printable(source: Source, reason: str) -> Unreadable:
+    import re  # noqa: PLC0415 - PyYAML has imported it; named here for one error
+
+    found = re.search(_NOT_PRINTABLE, source.text)
+    if found is None:
+        return Unreadable(source.span(), f"not valid YAML: {reason}")
+    line, column = _place(source.text, found.start())
+    return Unreadable(source.span(line, column), f"not valid YAML: the character U+{ord(found[0]):04X} is not allowed")
+
+
+def _place(text: str, index: int) -> tuple[int, int]:
+    return text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index)
+
+
+def _count_lines_as_editors_do(root: yaml.Node, text: str) -> None:
+    lines = [-1, *(index for index, char in enumerate(text) if char == "\n")]
+    stack, seen = [root], {id(root)}
+    while stack:
+        node = stack.pop()
+        for name in ("start_mark", "end_mark"):
+            index = getattr(node, name).index
+            line = bisect_left(lines, index) - 1
+            setattr(node, name, yaml.Mark("", index, line, index - lines[line] - 1, None, 0))
+        new = [child for child in _children(node) if id(child) not in seen]
+        seen.update(map(id, new))
+        stack.extend(new)
+
+
+def _measure_depth(root: yaml.Node, source: Source) -> None:
+    """Refuse a tree that is too deep; without aliases each node is met once."""
+    level = [root]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for node in level
+            if not isinstance(node, yaml.ScalarNode)
+            for child in _children(node)
+            if not isinstance(child, yaml.ScalarNode)
+        ]
+        if not level:
+            return
+    raise Unreadable(_span(level[0], source.path), f"nested deeper than the limit of {MAX_DEPTH} levels")
 
 
 def _measure(root: yaml.Node, source: Source) -> None:
@@ -143,7 +193,7 @@ def _measure(root: yaml.Node, source: Source) -> None:
             continue
         if key in open_nodes:
             raise Unreadable(_span(node, source.path), "an alias that contains itself")
-        if len(open_nodes) >= MAX_DEPTH:
+        if len(open_nodes) >= MAX_DEPTH and not isinstance(node, yaml.ScalarNode):
             raise Unreadable(_span(node, source.path), f"nested deeper than the limit of {MAX_DEPTH} levels")
         open_nodes.add(key)
         stack.append((node, True))

@@ -44,7 +44,7 @@ _BATCH = ("training.batch_size", "training.seq_len", "training.global_batch_size
 
 def recognise(config: Config) -> int:
     """A ``[training]`` batch beside degrees, a flavor or a dump folder; torchforge adds ``processes`` to the same."""
-    config = undashed(config)
+    config = undashed(config, levels=2)
     if not isinstance(config.node("training"), Mapping) or config.has("processes"):
         return 0
     own = config.count(*_DEGREES, *_MARKS)
@@ -54,7 +54,7 @@ def recognise(config: Config) -> int:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch, with the arithmetic of the era that the keys tell."""
-    config = undashed(config)
+    config = undashed(config, levels=2)
     era = eras.of(config)
     dims = layout(config, era, launch.world_size)
     local = _setting(config, era.micro, eras.DEFAULT_TOKENS if era is eras.TOKENS else 8)

@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from effbatch_lint.batch import Batch
+    from effbatch_lint.files import Files
     from effbatch_lint.recipe import Recipe
     from effbatch_lint.targets.target import Target
 
 
 class Context(NamedTuple):
-    """The recipe that the batch belongs to."""
+    """The recipe that the batch belongs to, and the files of the call."""
 
     recipe: Recipe
+    files: Files
 
     def finding(
         self,

@@ -14,7 +14,7 @@ from effbatch_lint.suppress import apply
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from effbatch_lint.engine import Read
+    from effbatch_lint.call import Read
     from effbatch_lint.recipe import Recipe
     from effbatch_lint.settings import Settings
     from effbatch_lint.source import Unreadable
@@ -26,7 +26,7 @@ def findings(read: Read) -> list[Finding]:
     found += [_said("EB905", message, span, read.settings.path) for span, message in read.settings.unknown]
     for recipe in read.recipes:
         found += [_said("EB905", message, span, recipe.path) for span, message in recipe.unknown]
-        found.extend(_recipe(recipe, read.settings))
+        found.extend(_recipe(recipe, read))
     found = _suppressed(found, read)
     found = [finding for finding in found if enabled(finding, read.settings)]
     return sorted(_once(found), key=lambda finding: finding.order)
@@ -34,11 +34,10 @@ def findings(read: Read) -> list[Finding]:
 
 def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
     """The findings less those that an ignore comment covers; pragmas that do not exist, suppress nothing, guard nothing."""
-    if not any("ffbatch" in document.source.text for document in read.files.documents):
+    speaking = [document for document in read.files.documents if "ffbatch" in document.source.text]
+    if not speaking:
         return found
-    from effbatch_lint.documents.pragmas import read_pragmas  # noqa: PLC0415 - few files hold a pragma
-
-    pragmas = [(document, read_pragmas(document.source, document.kind, BY_CODE)) for document in read.files.documents]
+    pragmas = [(document, read.files.pragmas(document)) for document in speaking]
     claimed = {path for recipe in read.recipes for path in recipe.config.files}
     for document, stated in pragmas:
         found += [
@@ -69,12 +68,12 @@ def unreadable(error: Unreadable) -> Finding:
     return Finding(rule.code, rule.name, rule.severity, error.reason, Label(error.span, ""), help=error.help)
 
 
-def _recipe(recipe: Recipe, settings: Settings) -> Iterator[Finding]:
-    context = Context(recipe)
+def _recipe(recipe: Recipe, read: Read) -> Iterator[Finding]:
+    context = Context(recipe, read.files)
     for number, batch in enumerate(recipe.batches):
         yield from problems(batch, context)
         for rule in TABLE:
-            if rule.needs is None or not _on(rule, settings):
+            if rule.needs is None or not _on(rule, read.settings):
                 continue
             # A target is declared of the main batch; the others are further phases of the same run.
             if rule.needs == "targets" and (number or not recipe.targets):

@@ -57,6 +57,7 @@ TABLE: tuple[Rule, ...] = (
     Rule("EB303", "batch-rounded", "warning", "the framework rounds silently: the real batch is not the declared one"),
     Rule("EB304", "framework-refuses", "error", "another start-up check of the framework fails"),
     Rule("EB305", "key-ignored", "warning", "a batch key has no effect"),
+    Rule("EB306", "stale-remark", "warning", "a comment states a batch that the numbers do not give", "remarks"),
     Rule("EB307", "duplicate-key", "warning", "a batch key stands twice", "always"),
     Rule("EB308", "follows-machine", "warning", "no global batch is pinned: it follows the devices", "always", enabled=False),
     Rule("EB901", "unreadable", "error", "the file cannot be read or parsed, or is over a limit"),

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.documents.nodes import Mapping, Scalar, Sequence
-from effbatch_lint.documents.pragmas import read_pragmas
 from effbatch_lint.targets.quantity import parse_quantity
 from effbatch_lint.targets.target import Target
 from effbatch_lint.terms import Origin, Term
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.documents.document import Document
+    from effbatch_lint.documents.pragmas import Pragmas
     from effbatch_lint.source import Span
 
 NODE_KEYS = ("target_global_batch", "target_tokens", "unit", "world_size", "tolerance")
@@ -29,9 +28,9 @@ class Declared(NamedTuple):
 NOTHING = Declared()
 
 
-def declared(config: Config, document: Document) -> Declared:
+def declared(config: Config, pragmas: Pragmas) -> Declared:
     """The declarations of a config: those of its pragmas, then those of its ``effbatch:`` node."""
-    found = _pragmas(document)
+    found = _stated(pragmas)
     node = config.node("effbatch")
     if isinstance(node, Mapping):
         stated = _node(config, node)
@@ -41,8 +40,7 @@ def declared(config: Config, document: Document) -> Declared:
     return found
 
 
-def _pragmas(document: Document) -> Declared:
-    pragmas = read_pragmas(document.source, document.kind)
+def _stated(pragmas: Pragmas) -> Declared:
     targets = tuple(Target(d.quantity, Origin(d.span, "pragma"), "pragma", d.tolerance) for d in pragmas.targets)
     sizes = tuple(
         Term(value, "declared", (Origin(stated.span, "pragma"),), key="world-size")

@@ -1,0 +1,63 @@
+"""A call of the tool: what is asked for, the files that may be read, and what they gave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from effbatch_lint.files import Files
+    from effbatch_lint.frameworks.framework import Framework
+    from effbatch_lint.recipe import Recipe
+    from effbatch_lint.settings import Settings
+    from effbatch_lint.source import Unreadable
+    from effbatch_lint.targets.target import Target
+
+
+class Options(NamedTuple):
+    """What a call asks for. ``framework`` forces one; ``target`` is declared by the call itself."""
+
+    paths: tuple[str, ...] = ()
+    world_sizes: tuple[int, ...] = ()
+    overrides: tuple[str, ...] = ()
+    target: Target | None = None
+    framework: str | None = None
+
+
+class Unread(NamedTuple):
+    """A file that gave no recipe, and why."""
+
+    path: str
+    reason: str
+
+    def as_dict(self) -> dict[str, object]:
+        """The contract's form."""
+        return {"path": self.path, "reason": self.reason}
+
+
+class Call(NamedTuple):
+    """A call, prepared: what it asks for, under which settings, and the files it may read.
+
+    Attributes:
+        forced: the framework that every config is read as, when one is named.
+        custom: the trainers that the settings describe.
+        given: every file to look at, and whether it was named itself (or found in a folder).
+        handed: the absolute paths of the files that were named.
+    """
+
+    options: Options
+    settings: Settings
+    files: Files
+    forced: Framework | None
+    custom: list[Framework]
+    given: dict[str, bool]
+    handed: list[str]
+
+
+class Read(NamedTuple):
+    """What the files of a call hold: recipes, what could not be read, and the files themselves."""
+
+    files: Files
+    settings: Settings
+    recipes: list[Recipe]
+    unread: list[Unread]
+    errors: list[Unreadable]
