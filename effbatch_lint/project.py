@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.companions import Companions
 from effbatch_lint.compose.config import Config
+from effbatch_lint.compose.marks import is_primary
 from effbatch_lint.compose.merge import layered, override, stacked
 from effbatch_lint.frameworks import table
 
@@ -17,16 +18,18 @@ if TYPE_CHECKING:
     from effbatch_lint.documents.nodes import Mapping
     from effbatch_lint.files import Files
     from effbatch_lint.frameworks.framework import Framework
+    from effbatch_lint.source import Unreadable
 
 
 class Candidate(NamedTuple):
-    """A document that a framework recognises."""
+    """A document that a framework recognises. ``refusal`` is why the program would not compose it, when it would not."""
 
     config: Config
     framework: Framework
     document: Document
     companions: Companions
     runner_up: Framework | None = None
+    refusal: Unreadable | None = None
 
 
 def candidates(
@@ -43,6 +46,8 @@ def candidates(
     Raises:
         ValueError: an override that is no ``KEY=VALUE``.
     """
+    if is_primary(document, overrides):
+        return _composed(files, document, overrides, framework, list(custom), handed)
     known = [framework] if framework is not None else [*custom, *table.candidates(document.source.text)]
     if not known:
         return []
@@ -55,8 +60,49 @@ def candidates(
         if best is not None:
             chosen, runner_up = best
             dialect = "json" if document.kind == "json" else chosen.dialect
-            found.append(Candidate(config.with_dialect(dialect), chosen, document, companions, runner_up))
+            config = _resolved(config.with_dialect(dialect), document)
+            found.append(Candidate(config, chosen, document, companions, runner_up))
     return found
+
+
+def _composed(
+    files: Files,
+    document: Document,
+    overrides: Sequence[str],
+    framework: Framework | None,
+    custom: list[Framework],
+    handed: Sequence[str],
+) -> list[Candidate]:
+    """The config that Hydra composes from this file, with the folder of the file as its search path."""
+    from effbatch_lint.compose.primary import composed  # noqa: PLC0415 - only a file with a defaults list is composed
+
+    companions: list[Companions] = []
+
+    def companion(read: list[str]) -> Companions:
+        companions.append(Companions(files, document.source.real, read, handed))
+        return companions[-1]
+
+    found = composed(files, document, overrides, companion)
+    if found is None:
+        return []
+    config = found.config
+    texts = [known.source.text for known in files.documents if known.source.path in config.files]
+    known = [framework] if framework is not None else [*custom, *table.candidates(*texts)]
+    best = _best(known, config) or ((framework, None) if framework is not None else None)
+    if best is None:
+        return []
+    return [Candidate(config, best[0], document, companions[-1], best[1], found.refusal)]
+
+
+def _resolved(config: Config, document: Document) -> Config:
+    """The config with its ``${...}`` given values, where the loader is OmegaConf."""
+    if config.dialect != "omegaconf" or "${" not in document.source.text:
+        return config
+    from effbatch_lint.compose.primary import mounted  # noqa: PLC0415 - only where a value refers to another
+    from effbatch_lint.compose.view import seen_through  # noqa: PLC0415 - as above
+
+    stated = (word[4:].partition("=") for word in config.overrides if word.startswith("env:"))
+    return seen_through(config, mounted(config.root, document), {name: value for name, _, value in stated})
 
 
 def _config(

@@ -27,7 +27,7 @@ ROWS = [
 @pytest.mark.parametrize(("framework", "row"), ROWS)
 def test_table(framework: str, row: dict[str, Any], tmp_path: Path) -> None:
     main = tmp_path / row.get("file", "config.yaml")
-    for name, text in {main.name: row["text"], **row.get("files", {})}.items():
+    for name, text in {row.get("file", "config.yaml"): row["text"], **row.get("files", {})}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     recipes = effbatch_lint.explain(

@@ -81,10 +81,14 @@ class Config:
         """The same files, read through another tree (flags normalised to one spelling, a section unwrapped)."""
         return self._like(root, prefix, self.dialect)
 
-    def _like(self, root: Mapping, prefix: str, dialect: Dialect) -> Config:
+    def resolved_by(self, resolver: Resolver) -> Config:
+        """The same configuration, its references given values by ``resolver``."""
+        return self._like(self.root, self.prefix, self.dialect, resolver)
+
+    def _like(self, root: Mapping, prefix: str, dialect: Dialect, resolver: Resolver | None = None) -> Config:
         return Config(
             root, self.path, dialect, files=self.files, overrides=self.overrides,
-            resolver=self._resolver, companion=self._companion, prefix=prefix, unseen=self.unseen,
+            resolver=resolver or self._resolver, companion=self._companion, prefix=prefix, unseen=self.unseen,
         )  # fmt: skip
 
     # -- presence ----------------------------------------------------------------------------------------------

@@ -38,9 +38,9 @@ def may_be_training(data: bytes) -> bool:
     return any(word in data for word in _WORDS) or b"effbatch" in data
 
 
-def candidates(text: str) -> list[Framework]:
-    """The frameworks of which a word stands in the text, imported now."""
-    return [load(module) for module, words in TABLE if any(word in text for word in words)]
+def candidates(*texts: str) -> list[Framework]:
+    """The frameworks of which a word stands in one of the texts, imported now."""
+    return [load(module) for module, words in TABLE if any(word in text for word in words for text in texts)]
 
 
 def load(module: str) -> Framework:
