@@ -108,6 +108,15 @@ class Item(NamedTuple):
         group = placed.group_path.replace("/", ".")
         return placed._replace(package="_global_." + self.package.replace("_group_", group))
 
+    def renamed(self) -> Item:
+        """The item with ``_group_`` and ``_name_`` filled in where version_base 1.1 still knew them."""
+        group, name = self.group_path.replace("/", "."), self.option or ""
+
+        def filled(package: str | None) -> str | None:
+            return package and package.replace("_group_", group).replace("_name_", name)
+
+        return self._replace(package=filled(self.package), header=filled(self.header))
+
     def _local(self) -> tuple[str, bool]:
         """The group as written without its leading slash, and whether it had one."""
         text = str(self.name) if self.group is None else self.group
@@ -168,9 +177,12 @@ def _item(node: Node, where: str, *, legacy: bool) -> Item:
     known = tuple(takewhile(("optional", "override").__contains__, words))
     if not group:
         raise refusal(entry.span, f"In '{where}': {key!r} is not [optional] [override] GROUP[@PACKAGE]")
+    options = _options(entry.value, where)
+    if options == SELF:
+        raise refusal(entry.value.span, f"In '{where}': _self_ is an item of its own, and no option of {group}")
     return Item(
         group=group,
-        name=_options(entry.value, where),
+        name=options,
         package=_package(key, package),
         optional=optional or "optional" in known,
         override="override" in known,

@@ -142,6 +142,8 @@ class _Walk:
         if item.option is not None and item.option != MISSING:
             loaded = self.repository.load(item.config_path, item.span)
             item = item._replace(header=loaded.header if loaded is not None else None)
+            if self.repository.legacy:
+                item = item.renamed()
         if self._is_deleted(item):
             return []
         self._note_choice(item)
@@ -336,7 +338,7 @@ class _Walk:
 
 def _of_hydra(item: Item) -> bool:
     """Before version_base 1.2 a choice of Hydra's own groups is an override, with or without the word."""
-    return item.group is not None and item.group.startswith("hydra/") and not item.appended
+    return item.group is not None and item.group.startswith("hydra/")
 
 
 def _here(package: str | None) -> str | None:

@@ -47,7 +47,7 @@ _HYDRA_CONFIG = (
 )  # fmt: skip
 _WORD = r"[a-zA-Z_]\w*"
 _ARGUMENT = r"[\w/.+$%*@?|-]+"
-_SIMPLE = rf"(?a:\$\{{(?:\.*[$\w]+(?:\.[$\w]+)*|{_WORD}(?:\.{_WORD})*:{_ARGUMENT}(?:,{_ARGUMENT})*)\}})"
+_SIMPLE = rf"(?a:\$\{{(?:\.*[$\w]+(?:\.[$\w]+)*|{_WORD}(?:\.{_WORD})*:[ \t]*{_ARGUMENT}(?:[ \t]*,[ \t]*{_ARGUMENT})*[ \t]*)\}})"
 
 
 class Loaded(NamedTuple):

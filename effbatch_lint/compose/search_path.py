@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint.compose.interpolation import Interpolations, Unresolvable
 from effbatch_lint.compose.refusal import refusal
 from effbatch_lint.documents.nodes import Mapping, Node, Scalar, Sequence
-from effbatch_lint.documents.scalars import resolve
 from effbatch_lint.source import Span, inside
 
 if TYPE_CHECKING:
@@ -41,13 +40,9 @@ def extended(repository: Repository, primary: str, parsed: list[Override]) -> tu
     if loaded is not None and not isinstance(loaded.root, Mapping):
         raise refusal(loaded.span, f"primary config '{primary}' must be a mapping, and is a list")
     given = next((override for override in parsed if override.full_key == "hydra.searchpath"), None)
-    entries: list[tuple[Element, Span | None]]
+    entries = _of_primary(loaded.root) if loaded is not None and isinstance(loaded.root, Mapping) else []
     if given is not None:
         entries = _listed(given.value, given.word.span)
-    elif loaded is not None and isinstance(loaded.root, Mapping):
-        entries = _of_primary(loaded.root)
-    else:
-        entries = []
     folders = list(repository.folders)
     notes: list[Note] = []
     for entry, span in entries:
@@ -65,8 +60,6 @@ def extended(repository: Repository, primary: str, parsed: list[Override]) -> tu
 
 
 def _listed(value: Element, span: Span | None) -> list[tuple[Element, Span | None]]:
-    if value is None:
-        return []
     if not isinstance(value, list):
         raise refusal(span, f"hydra.searchpath must be a list of strings. Got: {value}")
     return [(one, span) for one in value]
@@ -78,8 +71,6 @@ def _of_primary(root: Mapping) -> list[tuple[Element, Span | None]]:
     except Unresolvable:
         return []
     node = entry.value
-    if isinstance(node, Scalar) and "${" not in node.text and resolve(node, "omegaconf") is None:
-        return []
     if not isinstance(node, Sequence):
         raise refusal(node.span, "hydra.searchpath must be a list of strings")
     found: list[tuple[Element, Span | None]] = []
@@ -130,7 +121,7 @@ def refuse_elsewhere(part: Part) -> None:
     node: Node | None = part.loaded.root if keys else None
     for key in keys:
         node = node.get(key) if isinstance(node, Mapping) else None
-    if node is not None and not (isinstance(node, Scalar) and resolve(node, "omegaconf") is None):
+    if node is not None:
         raise refusal(
             node.span,
             f"In '{part.config_path}': Overriding hydra.searchpath is only supported from the primary config",

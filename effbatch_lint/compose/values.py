@@ -224,8 +224,11 @@ class _Change:
         """The value as a node that stands where the override stands."""
         span = self.override.word.span
         if isinstance(value, dict):
+            if None in value:
+                raise self.refused("null is no key")
+            named = {(str(key).lower() if isinstance(key, bool) else str(key)): item for key, item in value.items()}
             return Mapping(
-                {str(key): Entry(str(key), span, self.node(item), note=self.note) for key, item in value.items()}, span
+                {key: Entry(key, span, self.node(item), note=self.note) for key, item in named.items()}, span
             )
         if isinstance(value, list):
             return Sequence([self.node(item) for item in value], span)

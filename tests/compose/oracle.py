@@ -40,10 +40,13 @@ def theirs(folder: Path, primary: str, overrides: list[str], *, version_base: st
             return REFUSED
 
 
-def ours(folder: Path, primary: str, overrides: list[str], *, version_base: str = "1.3") -> Any:
+def ours(
+    folder: Path, primary: str, overrides: list[str], *, version_base: str = "1.3", project: Path | None = None
+) -> Any:
     """What effbatch-lint gives, in the same form."""
+    files = Files(str(project or folder))
     try:
-        composed = compose(Files(str(folder)), [str(folder)], primary, overrides, legacy=version_base == "1.1")
+        composed = compose(files, [str(folder)], primary, overrides, legacy=version_base == "1.1")
     except Unreadable as error:
         return REFUSED if error.code in ("EB901", "EB902") else str(error)
     return pairs(plain(composed.root))
@@ -61,7 +64,7 @@ def reason(folder: Path, primary: str, overrides: list[str]) -> str:
 def pairs(value: Any) -> Any:
     """The value with its types and the order of its keys visible to ==."""
     if isinstance(value, dict):
-        return [(str(key), pairs(item)) for key, item in value.items()]
+        return [(_key(key), pairs(item)) for key, item in value.items()]
     if isinstance(value, list):
         return ["list", *map(pairs, value)]
     if isinstance(value, float) and math.isnan(value):
@@ -75,3 +78,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         path = folder / (name if "." in name.rpartition("/")[2] else f"{name}.yaml")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+
+
+def _key(key: Any) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)
