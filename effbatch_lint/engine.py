@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint import discovery, project, recipes
 from effbatch_lint import settings as settings_module
 from effbatch_lint.call import Call, Options, Read, Unread
+from effbatch_lint.compose.bases import names_bases
 from effbatch_lint.compose.marks import lists_defaults
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.files import Files
@@ -111,7 +112,8 @@ def _read(call: Call) -> Read:
                 read.unread.append(Unread(call.files.shown(path), error.reason))
     described = _described(call, read)
     covered = {path for recipe in described for path in recipe.config.files}
-    for candidate in project.joined(found, call.handed):
+    joined = project.joined(found, call.handed)
+    for candidate in joined:
         if candidate.config.path not in covered:
             try:
                 read.recipes.extend(recipes.from_candidate(candidate, call))
@@ -119,6 +121,8 @@ def _read(call: Call) -> Read:
                 read.errors.append(error)
     # A file that another recipe names is a part of that recipe, and none of its own.
     included = {path for recipe in (*described, *read.recipes) for path in recipe.config.files if path != recipe.path}
+    # A config that another one stands on is a recipe all the same; a part that another one names is none.
+    included -= {base for candidate in joined for base in candidate.bases}
     read.recipes[:] = [*described, *(recipe for recipe in read.recipes if recipe.path not in included)]
     return read
 
@@ -154,7 +158,8 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
     data = files.content(path) if named else files.quietly(path)
     if data is None:
         return []
-    if not call.custom and call.forced is None and not table.may_be_training(data) and not lists_defaults(data):
+    known = call.custom or call.forced is not None or table.may_be_training(data)
+    if not known and not names_bases(data) and not lists_defaults(data):
         if named:
             files.refuse_hostile(path)
         read.unread.append(Unread(files.shown(path), "not a training config: none of the frameworks' keys"))

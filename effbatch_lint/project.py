@@ -6,9 +6,10 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.companions import Companions
+from effbatch_lint.compose.bases import BASES, names_bases, names_parts
 from effbatch_lint.compose.config import Config
 from effbatch_lint.compose.marks import is_primary
-from effbatch_lint.compose.merge import layered, override, stacked
+from effbatch_lint.compose.merge import environment, layered, override, stacked
 from effbatch_lint.frameworks import table
 
 if TYPE_CHECKING:
@@ -22,13 +23,19 @@ if TYPE_CHECKING:
 
 
 class Candidate(NamedTuple):
-    """A document that a framework recognises. ``refusal`` is why the program would not compose it, when it would not."""
+    """A document that a framework recognises.
+
+    Attributes:
+        bases: the files that it stands on, as shown.
+        refusal: why the program would not compose it, when it would not.
+    """
 
     config: Config
     framework: Framework
     document: Document
     companions: Companions
     runner_up: Framework | None = None
+    bases: tuple[str, ...] = ()
     refusal: Unreadable | None = None
 
 
@@ -46,22 +53,25 @@ def candidates(
     Raises:
         ValueError: an override that is no ``KEY=VALUE``.
     """
+    custom = list(custom)
     if is_primary(document, overrides):
-        return _composed(files, document, overrides, framework, list(custom), handed)
-    known = [framework] if framework is not None else [*custom, *table.candidates(document.source.text)]
-    if not known:
-        return []
+        return _composed(files, document, overrides, framework, custom, handed)
     found = []
     for root in document.mappings:
-        config, companions = _config(files, document, root, overrides, handed)
+        tree = _standing(files, document, root, handed)
+        known = [framework] if framework is not None else [*custom, *table.candidates(*tree.texts)]
+        if not known:
+            continue
+        config, companions = _config(files, document, tree, overrides, handed)
         best = _best(known, config)
         if best is None and framework is not None:
             best = (framework, None)
         if best is not None:
             chosen, runner_up = best
             dialect = "json" if document.kind == "json" else chosen.dialect
-            config = _resolved(config.with_dialect(dialect), document)
-            found.append(Candidate(config, chosen, document, companions, runner_up))
+            config = _resolved(config.with_dialect(dialect), document, tree.texts)
+            bases = tuple(base.source.path for base in tree.bases)
+            found.append(Candidate(config, chosen, document, companions, runner_up, bases))
     return found
 
 
@@ -91,32 +101,65 @@ def _composed(
     best = _best(known, config) or ((framework, None) if framework is not None else None)
     if best is None:
         return []
-    return [Candidate(config, best[0], document, companions[-1], best[1], found.refusal)]
+    return [Candidate(config, best[0], document, companions[-1], best[1], refusal=found.refusal)]
 
 
-def _resolved(config: Config, document: Document) -> Config:
-    """The config with its ``${...}`` given values, where the loader is OmegaConf."""
-    if config.dialect != "omegaconf" or "${" not in document.source.text:
-        return config
-    from effbatch_lint.compose.primary import mounted  # noqa: PLC0415 - only where a value refers to another
-    from effbatch_lint.compose.view import seen_through  # noqa: PLC0415 - as above
+class _Tree(NamedTuple):
+    """A document's mapping on top of the files that it stands on.
 
-    stated = (word[4:].partition("=") for word in config.overrides if word.startswith("env:"))
-    return seen_through(config, mounted(config.root, document), {name: value for name, _, value in stated})
+    Attributes:
+        texts: the document's, then those of the others.
+        bases: the others, in the order of reading.
+        missing: those that the project does not hold: (key, name).
+    """
+
+    root: Mapping
+    texts: tuple[str, ...]
+    bases: tuple[Document, ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()
+
+
+def _standing(files: Files, document: Document, root: Mapping, handed: Sequence[str]) -> _Tree:
+    text = document.source.text
+    if document.kind != "yaml" or not (names_bases(text) or names_parts(text)):
+        return _Tree(root, (text,))
+    from effbatch_lint.compose.inherit import inherited  # noqa: PLC0415 - few configs stand on others
+    from effbatch_lint.compose.named_files import Named  # noqa: PLC0415 - as above
+
+    named = Named(files, handed)
+    root = inherited(named, root, (document,))
+    texts = (text, *(base.source.text for base in named.documents))
+    return _Tree(root, texts, tuple(named.documents), tuple(named.missing))
 
 
 def _config(
-    files: Files, document: Document, root: Mapping, overrides: Sequence[str], handed: Sequence[str]
+    files: Files, document: Document, tree: _Tree, overrides: Sequence[str], handed: Sequence[str]
 ) -> tuple[Config, Companions]:
-    read = [document.source.path]
+    read = list(dict.fromkeys((document.source.path, *(base.source.path for base in tree.bases))))
     companions = Companions(files, document.source.real, read, handed)
+    companions.missing.extend(tree.missing)
+    root = tree.root
     for word in overrides:
         if not word.startswith(("env:", "arg:")):
             root = override(root, word)
     config = Config(
-        root, document.source.path, document.dialect, files=read, overrides=tuple(overrides), companion=companions
-    )
+        root, document.source.path, document.dialect, files=read, overrides=tuple(overrides), companion=companions,
+        unseen=tuple(
+            ("" if key in (*BASES, "<<") else key, f"{name}, which may set it, is not in the project")
+            for key, name in tree.missing
+        ),
+    )  # fmt: skip
     return config, companions
+
+
+def _resolved(config: Config, document: Document, texts: Iterable[str]) -> Config:
+    """The config with its ``${...}`` given values, where the loader is OmegaConf."""
+    if config.dialect != "omegaconf" or not any("${" in text for text in texts):
+        return config
+    from effbatch_lint.compose.primary import mounted  # noqa: PLC0415 - only where a value refers to another
+    from effbatch_lint.compose.view import seen_through  # noqa: PLC0415 - as above
+
+    return seen_through(config, mounted(config.root, document), environment(config.overrides))
 
 
 def _best(known: list[Framework], config: Config) -> tuple[Framework, Framework | None] | None:
@@ -175,7 +218,11 @@ def merged(run: list[Candidate]) -> Candidate:
 
 
 def root_of(path: str) -> str:
-    """The project that a path belongs to: the nearest folder above with settings or a git repository, else its own."""
+    """The project that a path belongs to: the nearest folder above with settings or a git repository.
+
+    Where there is none, the nearest folder above that is called one of configs, since the files in it refer to each
+    other (``_BASE_: ../Base.yaml``); else the path's own.
+    """
     folder = os.path.abspath(path)
     if not os.path.isdir(folder):
         folder = os.path.dirname(folder)
@@ -185,5 +232,13 @@ def root_of(path: str) -> str:
             return folder
         above = os.path.dirname(folder)
         if above == folder:
-            return start
+            return _folder_of_configs(start) or start
         folder = above
+
+
+def _folder_of_configs(folder: str) -> str | None:
+    while folder != os.path.dirname(folder):
+        if os.path.basename(folder) in ("configs", "config", "conf"):
+            return folder
+        folder = os.path.dirname(folder)
+    return None

@@ -178,6 +178,13 @@ class Config:
         entry = entry_at(self.root, key)
         return None if entry is None else origin_of(entry, self.prefix + key)
 
+    def place(self, key: str) -> Term:
+        """Where a value that is no number stands, for a message: an unknown whose reason is the value as written."""
+        entry = entry_at(self.root, key)
+        if entry is None or not isinstance(entry.value, Scalar):
+            return unknown(key, key=key)
+        return unknown(f"{key}: {_quoted(entry.value)}", origin_of(entry, self.prefix + key), key=key)
+
     def companion(self, key: str) -> Config | None:
         """The configuration in the file that ``key`` names (``deepspeed: ds.json``), or the mapping written in place.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 from effbatch_lint.source import Source
 
@@ -20,6 +22,12 @@ def override(root: Mapping, word: str) -> Mapping:
         raise ValueError(word)
     note = f"--override {word}"
     return _set(root, key, Entry(key.rpartition(".")[2], None, _value(text), note=note))
+
+
+def environment(words: Iterable[str]) -> dict[str, str]:
+    """The variables that ``env:NAME=VALUE`` words state."""
+    stated = (word.removeprefix("env:").partition("=") for word in words if word.startswith("env:"))
+    return {name: value for name, _, value in stated}
 
 
 def _value(text: str) -> Node:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.compose.hydra import Composition, compose
+from effbatch_lint.compose.merge import environment
 from effbatch_lint.compose.repository import Loaded
 from effbatch_lint.compose.view import seen_through
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, Sequence
@@ -77,8 +78,7 @@ def _resolved(found: Composition, document: Document, words: list[str]) -> Confi
     tree = mounted(found.root, document)
     if tree is found.root:
         return found.config
-    stated = (word[4:].partition("=") for word in words if word.startswith("env:"))
-    return seen_through(found.config.over(found.root), tree, {name: value for name, _, value in stated})
+    return seen_through(found.config.over(found.root), tree, environment(words))
 
 
 def _set(word: str, folder: str) -> str:

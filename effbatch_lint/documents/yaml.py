@@ -250,8 +250,10 @@ def _entries(
         entries[key] = entry if before is None else _on_top(entry, before)
     merged = set(entries)
     for key_node, value_node in node.value:
-        if not isinstance(key_node, yaml.ScalarNode) or _is_merge(key_node):
+        if not isinstance(key_node, yaml.ScalarNode):
             continue  # a mapping or list as a key: no framework has one
+        if _is_merge(key_node) and not isinstance(value_node, yaml.ScalarNode):
+            continue  # merged above; ``<<: !include other.yaml`` stays as it is, for compose/inherit.py
         key = key_node.value
         entry = Entry(key, _span(key_node, path), _convert(value_node, path, text))
         before = entries.get(key)

@@ -30,6 +30,12 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("accelerate", ("distributed_type",)),
     ("axolotl", ("base_model",)),
     ("hf_trainer", ("per_device_train_batch_size", "per-device-train-batch-size", "per_gpu_train_batch_size")),
+    ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
+    ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
+    ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
+    ("llm_foundry", ("global_train_batch_size", "device_train_microbatch_size")),
+    ("speechbrain", ("!ref <",)),
+    ("torchtune", ("_component_",)),
 )  # fmt: skip
 
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Layout, Problem
+from effbatch_lint.frameworks.replicated import replicated
 from effbatch_lint.terms import Term, product, shown, unknown
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def layout(config: Config, era: Era, world: Term) -> Layout:
         return Layout(world, unknown(reason, *shard.origins), tensor, pipeline, context, invalid)
     if shard.value == -1:
         rest = Layout.of_world(world, tensor=tensor, pipeline=pipeline, context=context)
-        group = _replicated(rest, replicate)
+        group = replicated(rest, replicate)
     else:
         replicas = shard if replicate.value == 1 else product(replicate, shard)
         named = replicas.named(era.shard if replicas is shard else f"{era.replicate} x {era.shard}")
@@ -52,21 +53,6 @@ def _invalid(shard: Term, *degrees: Term) -> Iterator[Problem]:
             refuses=True,
             help=f"set {degree.key} to {allowed}",
         )
-
-
-def _replicated(rest: Layout, replicate: Term) -> Layout:
-    """The replicas that are left, which ``data_parallel_replicate_degree`` must divide."""
-    if rest.replicas.value is None or not replicate.value or rest.replicas.value % replicate.value == 0:
-        return rest
-    problem = Problem(
-        "EB201",
-        f"{shown(rest.world.value)} devices are {shown(rest.replicas.value)} replicas, which is no multiple of "
-        f"data_parallel_replicate_degree {shown(replicate.value)}",
-        (replicate, rest.world),
-        refuses=True,
-        help=f"set data_parallel_replicate_degree to a divisor of {shown(rest.replicas.value)}",
-    )
-    return rest._replace(replicas=unknown(problem.message, *replicate.origins), problems=(problem,))
 
 
 def _experts(config: Config, dims: Layout, replicate: Term) -> Iterator[Problem]:
