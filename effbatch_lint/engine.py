@@ -11,6 +11,7 @@ from effbatch_lint import discovery, project, recipes
 from effbatch_lint import settings as settings_module
 from effbatch_lint.call import Call, Options, Read, Unread
 from effbatch_lint.compose.bases import names_bases
+from effbatch_lint.compose.marks import lists_defaults
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.files import Files
 from effbatch_lint.frameworks import table
@@ -83,7 +84,11 @@ def _read(call: Call) -> Read:
         try:
             found += _candidates(path, call, read, named=named)
         except Unreadable as error:
-            read.errors.append(error)
+            if named or error.code != "EB902":
+                read.errors.append(error)
+            else:
+                # A defaults list that does not resolve from the file's own folder may be a part of a larger tree.
+                read.unread.append(Unread(call.files.shown(path), error.reason))
     described = _described(call, read)
     covered = {path for recipe in described for path in recipe.config.files} | read.failed
     joined = project.joined(found, call.handed)
@@ -149,7 +154,8 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
     data = files.content(path) if named else files.quietly(path)
     if data is None:
         return []
-    if not call.custom and call.forced is None and not table.may_be_training(data) and not names_bases(data):
+    known = call.custom or call.forced is not None or table.may_be_training(data)
+    if not known and not names_bases(data) and not lists_defaults(data):
         if named:
             files.refuse_hostile(path)
         read.unread.append(Unread(files.shown(path), "not a training config: none of the frameworks' keys"))
@@ -162,6 +168,7 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
         custom=call.custom,
         handed=call.handed,
     )
+    read.errors.extend(candidate.refusal for candidate in found if candidate.refusal is not None)
     if not found:
         read.unread.append(Unread(files.shown(path), "not a training config that is recognised"))
     return found
