@@ -225,7 +225,7 @@ class Config:
             return unknown(value.reason, *origins, key=key)
         if isinstance(value, str) and text_allowed:
             digits = value.strip().replace("_", "")
-            if digits.lstrip("+-").isdecimal() and len(digits) < 20:  # noqa: PLR2004 - no batch has twenty digits
+            if digits[digits[:1] in ("+", "-") :].isdecimal() and len(digits) < 20:  # noqa: PLR2004 - no batch has twenty digits
                 value = int(digits)
         if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
             value = int(value)
