@@ -242,8 +242,10 @@ class Config:
 
 
 def origin_of(entry: Entry, key: str) -> Origin:
-    """The origin of an entry: its value's place, and the entries it replaced."""
-    return Origin(entry.value.span, key, entry.note, tuple(origin_of(previous, key) for previous in entry.previous))
+    """The origin of an entry: its value's place, the key as it is spelled there, and the entries it replaced."""
+    section, dot, _ = key.rpartition(".")
+    spelled = key if key.endswith(entry.key) else f"{section}{dot}{entry.key}"
+    return Origin(entry.value.span, spelled, entry.note, tuple(origin_of(previous, key) for previous in entry.previous))
 
 
 def from_mapping(data: AbstractMapping[str, object], path: str = "<config>") -> Config:
