@@ -105,6 +105,8 @@ def _read(formulas: dict[str, ast.expr], unit: Unit, config: Config, launch: Lau
     def term(name: str, absent: Term) -> Term:
         if name not in formulas:
             return absent
+        if absent is ONE and not config.count(*expression.keys(formulas[name])):
+            return ONE.named(" ".join(expression.keys(formulas[name])))  # a trainer has 1 for a degree that is not set
         value = expression.evaluate(formulas[name], config.integer)
         return value if value.key is not None else value.named(" ".join(expression.keys(formulas[name])) or name)
 

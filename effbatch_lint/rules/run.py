@@ -34,11 +34,17 @@ def findings(read: Read) -> list[Finding]:
 
 def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
     """The findings less those that an ignore comment covers; pragmas that do not exist, suppress nothing, guard nothing."""
-    speaking = [document for document in read.files.documents if "ffbatch" in document.source.text]
+    claimed = {path for recipe in read.recipes for path in recipe.config.files} | read.failed
+    asked = claimed | read.given
+    speaking = [d for d in read.files.documents if "ffbatch" in d.source.text and d.source.path in asked]
+    if read.settings.path is not None:
+        # A finding may point at a target in the settings, and a comment there may ask to be silent about it.
+        speaking += [
+            d for d in (read.files.quietly_parsed(read.settings.path),) if d is not None and "ffbatch:" in d.source.text
+        ]
     if not speaking:
         return found
     pragmas = [(document, read.files.pragmas(document)) for document in speaking]
-    claimed = {path for recipe in read.recipes for path in recipe.config.files} | read.failed
     for document, stated in pragmas:
         found += [
             _said("EB905", unknown.message, unknown.span, None)._replace(help=unknown.help)
