@@ -17,7 +17,7 @@ from effbatch_lint.files import Files
 from effbatch_lint.frameworks import table
 from effbatch_lint.report.report import Report
 from effbatch_lint.rules.table import BY_CODE
-from effbatch_lint.source import Unreadable
+from effbatch_lint.source import Span, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -159,6 +159,12 @@ def _described(call: Call, read: Read) -> list[Recipe]:
     settings_changed = call.settings.path is not None and os.path.abspath(call.settings.path) in wanted
     for described in call.settings.recipes:
         paths = [os.path.abspath(path) for path in described.files]
+        gone = [call.files.shown(path) for path in paths if not os.path.lexists(path)]
+        if gone:
+            # Whatever else was asked for: a recipe that lost its file is guarded by nobody.
+            reason = f"the settings describe a recipe with the file {gone[0]}, which does not exist"
+            read.errors.append(Unreadable(described.span or Span(gone[0], 1, 1, 1, 1), reason))
+            continue
         if not wanted.intersection(paths) and not settings_changed:
             continue
         changed = call._replace(
@@ -170,6 +176,9 @@ def _described(call: Call, read: Read) -> list[Recipe]:
             main, accelerate = project.one_run(_parts(described.files, changed, read))
             if main is not None:
                 out += recipes.from_candidate(main, changed, described, accelerate)
+            else:
+                reason = "the settings describe a recipe of files that are of no framework that is recognised"
+                read.errors.append(Unreadable(described.span or Span(paths[0], 1, 1, 1, 1), reason, code="EB104"))
         except Unreadable as error:
             missing = not os.path.lexists(error.span.path)
             named = f"{call.settings.path or 'the settings'} names it among the files of a recipe"

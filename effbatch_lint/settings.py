@@ -24,7 +24,7 @@ class UsageError(Exception):
 
 
 class RecipeSettings(NamedTuple):
-    """A ``[[recipes]]`` entry: files that are one run, with what is declared of it."""
+    """A ``[[recipes]]`` entry: files that are one run, with what is declared of it. ``span`` is where its files stand."""
 
     files: tuple[str, ...]
     name: str | None = None
@@ -32,6 +32,7 @@ class RecipeSettings(NamedTuple):
     world_sizes: tuple[Term, ...] = ()
     targets: tuple[Target, ...] = ()
     framework: str | None = None
+    span: Span | None = None
 
 
 class Settings(NamedTuple):

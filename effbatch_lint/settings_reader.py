@@ -62,6 +62,7 @@ def _read(config: Config, folder: str, path: str | None) -> Settings:
                 world_sizes=_world_sizes(item),
                 targets=_targets(item),
                 framework=_string(item, "framework"),
+                span=origin.span if (origin := item.origin("files")) is not None else item.root.span,
             )
         )
     ignores = config.section("per-file-ignores")

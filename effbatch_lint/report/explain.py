@@ -174,7 +174,8 @@ def _declared(batch: Batch, targets: Iterable[Target]) -> Iterator[Row]:
         if verdict.kind in ("mismatch", "model-parallel", "tokens") and value is not None:
             between = factor_between(target.quantity.value, value)
             if between is not None:
-                words = f"{between[0]:,} x {'what is' if between[1] else 'too small for what is'} computed: {words}"
+                times = f"{between[0]:,} x"
+                words = f"{times} what is computed: {words}" if between[1] else f"computed is {times} this: {words}"
         yield Row("", "declared", target.number, f"{target.quantity.unit or verdict.unit}, {words}", target.place)
 
 
