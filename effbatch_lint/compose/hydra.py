@@ -115,11 +115,13 @@ def _composed(
         _refuse_sweeps(parsed)
     plan = defaults_tree.plan(repository, primary, parsed, environment=environment, multirun=multirun)
     layers = Layers(environment)
+    paths = [part.config_path for part in plan.parts]
+    repeated = {path for path in paths if paths.count(path) > 1} if len(set(paths)) < len(paths) else set()
     for part in plan.parts:
         search_path.refuse_elsewhere(part)
         for loaded in (part.loaded.schema, part.loaded):
             if loaded is not None:
-                layers.add(loaded.root, part.package, part.config_path)
+                layers.add(loaded.root, part.package, part.config_path, again=part.config_path in repeated)
     unseen = tuple(
         (part.package, loaded.unknown)
         for part in plan.parts
