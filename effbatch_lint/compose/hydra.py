@@ -19,12 +19,13 @@ from effbatch_lint.compose import defaults_tree, search_path, values
 from effbatch_lint.compose import overrides as words
 from effbatch_lint.compose.interpolation import Interpolations
 from effbatch_lint.compose.layers import Layers
-from effbatch_lint.compose.refusal import refusal
+from effbatch_lint.compose.refusal import NOWHERE, refusal
 from effbatch_lint.compose.repository import Repository
 from effbatch_lint.compose.resolvers import PURE, Operation
 from effbatch_lint.compose.sweeps import Choices
 from effbatch_lint.compose.view import config_of
 from effbatch_lint.documents.nodes import Mapping
+from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Companion, Config
@@ -86,22 +87,41 @@ def compose(
         Unreadable: a file cannot be read (EB901), or Hydra would refuse (EB902), at the place and with its reason.
     """
     given = [words.Word(word) if isinstance(word, str) else word for word in overrides]
-    environment, parsed = _parsed(given)
     repository = Repository(files, tuple(folders), store=store, legacy=legacy)
+    try:
+        return _composed(repository, primary, given, operations, companion, multirun=multirun)
+    except Unreadable as error:
+        if error.span != NOWHERE:
+            raise
+        # An override stands in no file: the primary that it does not fit is the place that a person can open.
+        raise refusal(repository.place_of(primary), error.reason, error.help) from None
+
+
+def _composed(
+    repository: Repository,
+    primary: str,
+    given: list[Word],
+    operations: AbstractMapping[str, Operation],
+    companion: Callable[[list[str]], Companion] | None,
+    *,
+    multirun: bool,
+) -> Composition:
+    environment, parsed = _parsed(given)
     if not any(os.path.isdir(folder) for folder in repository.folders):
-        raise refusal(
-            None, f"Primary config directory not found. Check that the config directory '{folders[0]}' exists"
-        )
+        folder = repository.folders[0] if repository.folders else ""
+        raise refusal(None, f"Primary config directory not found. Check that the config directory '{folder}' exists")
     repository, notes = search_path.extended(repository, primary, parsed)
     if not multirun:
         _refuse_sweeps(parsed)
     plan = defaults_tree.plan(repository, primary, parsed, environment=environment, multirun=multirun)
     layers = Layers(environment)
+    paths = [part.config_path for part in plan.parts]
+    repeated = {path for path in paths if paths.count(path) > 1} if len(set(paths)) < len(paths) else set()
     for part in plan.parts:
         search_path.refuse_elsewhere(part)
         for loaded in (part.loaded.schema, part.loaded):
             if loaded is not None:
-                layers.add(loaded.root, part.package, part.config_path)
+                layers.add(loaded.root, part.package, part.config_path, again=part.config_path in repeated)
     unseen = tuple(
         (part.package, loaded.unknown)
         for part in plan.parts

@@ -21,12 +21,12 @@ from effbatch_lint.compose.defaults import Item, items
 from effbatch_lint.compose.refusal import refusal
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 from effbatch_lint.documents.scalars import resolve
-from effbatch_lint.source import inside
+from effbatch_lint.source import Unreadable, inside
 
 if TYPE_CHECKING:
     from effbatch_lint.documents.document import Document
     from effbatch_lint.files import Files
-    from effbatch_lint.source import Span, Unreadable
+    from effbatch_lint.source import Span
 
 # hydra/conf: these stand before every folder of the project, whose files of the same names are never read.
 _HYDRAS_OWN = {
@@ -118,6 +118,14 @@ class Repository:
         if config_path not in self._loaded:
             self._loaded[config_path] = self._load(config_path, span)
         return self._loaded[config_path]
+
+    def place_of(self, config_path: str) -> Span | None:
+        """The beginning of a config, when it can be read."""
+        try:
+            loaded = self.load(config_path)
+        except Unreadable:
+            return None
+        return None if loaded is None else loaded.span
 
     def is_group(self, name: str) -> bool:
         """Whether an override of ``name`` is a choice of an option and not a value."""
