@@ -31,6 +31,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
     ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
     ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
+    ("llama_factory", ("finetuning_type", "finetuning-type", "cutoff_len", "cutoff-len", "train_dataset")),
     ("llm_foundry", ("global_train_batch_size", "device_train_microbatch_size")),
     ("speechbrain", ("!ref <",)),
     ("torchtune", ("_component_",)),
