@@ -30,6 +30,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("hf_trainer", ("per_device_train_batch_size", "per-device-train-batch-size", "per_gpu_train_batch_size")),
     ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
     ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
+    ("levanter", (" train_batch_size", "per_device_parallelism", "c=bf", "num_train_steps", "model_axis_size")),
     ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
     ("llama_factory", ("finetuning_type", "finetuning-type", "cutoff_len", "cutoff-len", "train_dataset")),
     ("llm_foundry", ("global_train_batch_size", "device_train_microbatch_size")),
