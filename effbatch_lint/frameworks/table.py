@@ -35,6 +35,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("llama_factory", ("finetuning_type", "finetuning-type", "cutoff_len", "cutoff-len", "train_dataset")),
     ("llm_foundry", ("global_train_batch_size", "device_train_microbatch_size")),
     ("maxtext", ("per_device_batch_size", "base_config", "max_target_length")),
+    ("megatron_bridge", ("micro_batch_size", "global_batch_size")),
     ("olmo", ("global_train_batch_size", "device_train_microbatch_size", "rank_microbatch_size")),
     ("open_instruct", (
         "use_slow_tokenizer", "use-slow-tokenizer", "with_tracking", "hf_metadata_dataset", "mixer_list",
