@@ -36,6 +36,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("llm_foundry", ("global_train_batch_size", "device_train_microbatch_size")),
     ("maxtext", ("per_device_batch_size", "base_config", "max_target_length")),
     ("megatron_bridge", ("micro_batch_size", "global_batch_size")),
+    ("nemo_automodel", ("step_scheduler", "grad_accumulation_steps", "recipe_args")),
     ("olmo", ("global_train_batch_size", "device_train_microbatch_size", "rank_microbatch_size")),
     ("open_instruct", (
         "use_slow_tokenizer", "use-slow-tokenizer", "with_tracking", "hf_metadata_dataset", "mixer_list",
