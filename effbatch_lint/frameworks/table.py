@@ -43,6 +43,10 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "num_unique_prompts_rollout", "num_samples_per_prompt_rollout",
     )),
     ("speechbrain", ("!ref <",)),
+    ("trl", (
+        "per_device_train_batch_size", "per-device-train-batch-size", "gradient_accumulation_steps",
+        "gradient-accumulation-steps",
+    )),
     ("torchtune", ("_component_",)),
 )  # fmt: skip
 
