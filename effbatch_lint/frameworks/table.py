@@ -33,9 +33,23 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("hf_trainer", ("per_device_train_batch_size", "per-device-train-batch-size", "per_gpu_train_batch_size")),
     ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
     ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
+    ("levanter", (" train_batch_size", "per_device_parallelism", "c=bf", "num_train_steps", "model_axis_size")),
     ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
+    ("llama_factory", ("finetuning_type", "finetuning-type", "cutoff_len", "cutoff-len", "train_dataset")),
     ("llm_foundry", ("global_train_batch_size", "device_train_microbatch_size")),
+    ("maxtext", ("per_device_batch_size", "base_config", "max_target_length")),
+    ("megatron_bridge", ("micro_batch_size", "global_batch_size")),
+    ("nemo_automodel", ("step_scheduler", "grad_accumulation_steps", "recipe_args")),
+    ("olmo", ("global_train_batch_size", "device_train_microbatch_size", "rank_microbatch_size")),
+    ("open_instruct", (
+        "use_slow_tokenizer", "use-slow-tokenizer", "with_tracking", "hf_metadata_dataset", "mixer_list",
+        "num_unique_prompts_rollout", "num_samples_per_prompt_rollout",
+    )),
     ("speechbrain", ("!ref <",)),
+    ("trl", (
+        "per_device_train_batch_size", "per-device-train-batch-size", "gradient_accumulation_steps",
+        "gradient-accumulation-steps",
+    )),
     ("torchtune", ("_component_",)),
 )  # fmt: skip
 
