@@ -41,10 +41,16 @@ def recipes(report: Report) -> dict[str, object]:
         "version": VERSION,
         "tool": f"effbatch-lint {__version__}",
         "recipes": [recipe.as_dict() for recipe in report.recipes],
-        "unread": [unread.as_dict() for unread in report.unread],
+        "unread": [
+            *({"path": error.span.path, "reason": error.reason} for error in report.errors),
+            *(unread.as_dict() for unread in report.unread),
+        ],
     }
 
 
 def dumps(data: dict[str, object]) -> str:
-    """The text of a JSON document."""
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    """The text of a JSON document; what does not print (control characters, half a surrogate pair) is escaped."""
+    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    if text.isascii():
+        return text
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
