@@ -230,17 +230,19 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
 
 def _given(options: Options, settings: Settings) -> dict[str, bool]:
     """Every file to look at, each once, and whether it was named itself."""
-    given: dict[str, bool] = {}
+    given: dict[str, tuple[str, bool]] = {}
     for path in options.paths or (settings.folder,):
         if os.path.isdir(path) and kind_of(path) is None:
-            below = discovery.files_below(path)
-            kept = (name for name in below if not discovery.excluded(name, settings.folder, settings.exclude))
-            # The settings are no training config, and not counted among the files that might have been one.
-            kept = (name for name in kept if os.path.basename(name) not in settings_module.FILES)
-            given.update((name, False) for name in kept if name not in given)
-        elif not discovery.excluded(path, settings.folder, settings.exclude):
-            given[path] = True
-    return given
+            for name in discovery.files_below(path):
+                # The settings are no training config, and not counted among the files that might have been one.
+                if os.path.basename(name) in settings_module.FILES:
+                    continue
+                given.setdefault(os.path.abspath(name), (name, False))
+        else:
+            first, _ = given.get(os.path.abspath(path), (path, True))
+            given[os.path.abspath(path)] = (first, True)
+    kept = (pair for pair in given.values() if not discovery.excluded(pair[0], settings.folder, settings.exclude))
+    return dict(kept)
 
 
 def _roots(options: Options, settings: Settings) -> list[str]:

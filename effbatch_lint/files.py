@@ -85,11 +85,13 @@ class Files:
     def refuse_hostile(self, path: str) -> None:
         """Refuse a file that is no training config when it breaks a limit; its syntax is nobody's business here.
 
+        One that is only large (a tokenizer, a data set) is left alone: a hook is handed all of a project's files.
+
         Raises:
             Unreadable: bytes that are no text, nesting or aliases over the limit.
         """
         try:
-            if kind_of(path) is not None:
+            if kind_of(path) is not None and len(self.content(path)) <= MAX_PARSED:
                 self.document(path)
         except Unreadable as error:
             if error.limit:

@@ -237,7 +237,8 @@ class Config:
         if self._resolver is not None:
             return self._resolver(self, scalar, self.prefix + key)
         if "${" in scalar.text:
-            return Unresolved(f"{self.prefix}{key} is {scalar.text}, which is not resolved"), ()
+            text = scalar.text if len(scalar.text) <= 80 else f"{scalar.text[:80]}..."  # noqa: PLR2004 - a line's worth
+            return Unresolved(f"{self.prefix}{key} is {text}, which is not resolved"), ()
         return resolve(scalar, self.dialect), ()
 
 

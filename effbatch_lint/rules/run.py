@@ -106,9 +106,11 @@ def enabled(finding: Finding, settings: Settings) -> bool:
         return True
     from effbatch_lint.discovery import excluded  # noqa: PLC0415 - few projects ignore rules by file
 
-    path = finding.primary.span.path
+    # A target may stand in the settings or in another file: what is ignored are the findings about the file's numbers.
+    labels = (finding.primary, *finding.related)
+    paths = dict.fromkeys((*(label.span.path for label in labels), *((finding.recipe,) if finding.recipe else ())))
     return not any(
-        finding.code in codes and excluded(path, settings.folder, (pattern,))
+        finding.code in codes and any(excluded(path, settings.folder, (pattern,)) for path in paths)
         for pattern, codes in settings.per_file_ignores
     )
 
