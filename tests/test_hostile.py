@@ -245,8 +245,8 @@ def test_a_cycle_of_references(project: Path, run: Run, files: dict[str, str], t
     with pytest.raises(Unreadable) as refused:
         follow(project, "a.yaml", files["a.yaml"])
     assert refused.value.code == "EB902"
-    assert refused.value.reason == f"a cycle of deepspeed: references: {trail}"
-    checked(run, "a.yaml", "EB902", f"a cycle of deepspeed: references: {trail}")
+    assert refused.value.reason == f"the files that deepspeed names form a cycle: {trail}"
+    checked(run, "a.yaml", "EB902", f"the files that deepspeed names form a cycle: {trail}")
 
 
 @pytest.mark.parametrize(

@@ -76,11 +76,10 @@ def _composed(source: Source) -> list[yaml.Node]:
     if any(mark in source.text for mark in _OTHER_BREAKS):
         for root in roots:
             _count_lines_as_editors_do(root, source.text)
-    for root in roots:
-        if "*" in source.text:
-            _measure(root, source)
-        elif _may_be_deep(source.text):
-            _measure_depth(root, source)
+    measure = _measure if "*" in source.text else _measure_depth if _may_be_deep(source.text) else None
+    if measure is not None:
+        for root in roots:
+            measure(root, source)
     return roots
 
 
