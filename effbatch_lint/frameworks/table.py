@@ -30,6 +30,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("hf_trainer", ("per_device_train_batch_size", "per-device-train-batch-size", "per_gpu_train_batch_size")),
     ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
     ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
+    ("kohya", ("pretrained_model_name_or_path", "subsets")),
     ("levanter", (" train_batch_size", "per_device_parallelism", "c=bf", "num_train_steps", "model_axis_size")),
     ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
     ("llama_factory", ("finetuning_type", "finetuning-type", "cutoff_len", "cutoff-len", "train_dataset")),
@@ -42,6 +43,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "use_slow_tokenizer", "use-slow-tokenizer", "with_tracking", "hf_metadata_dataset", "mixer_list",
         "num_unique_prompts_rollout", "num_samples_per_prompt_rollout",
     )),
+    ("prime_rl", ("[orchestrator", "[data]", "[deployment]", "[slurm]", "orchestrator.", "data.batch")),
     ("speechbrain", ("!ref <",)),
     ("trl", (
         "per_device_train_batch_size", "per-device-train-batch-size", "gradient_accumulation_steps",
