@@ -26,6 +26,8 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("megatron_lm", ("--micro-batch-size", "--global-batch-size", "model_parallel:")),
     ("deepspeed", ("train_micro_batch_size_per_gpu", '"train_batch_size"', '"zero_optimization"', '"elasticity"')),
     ("accelerate", ("distributed_type",)),
+    ("ai_toolkit", ("process:", '"process"')),
+    ("areal", ("trial_name", "allocation_mode")),
     ("axolotl", ("base_model",)),
     ("hf_trainer", ("per_device_train_batch_size", "per-device-train-batch-size", "per_gpu_train_batch_size")),
     ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
@@ -49,6 +51,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "per_device_train_batch_size", "per-device-train-batch-size", "gradient_accumulation_steps",
         "gradient-accumulation-steps",
     )),
+    ("torchforge", ("procs:", "replay_buffer")),
     ("torchtune", ("_component_",)),
 )  # fmt: skip
 
