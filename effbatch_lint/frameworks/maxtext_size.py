@@ -19,7 +19,7 @@ class Size(NamedTuple):
     def on(self, devices: Term) -> Term:
         """``int(devices x size)``, the product taken in floating point as MaxText takes it: 100 x 0.29 is 28."""
         formula = f"{shown(devices.value)} devices x {self.text}"
-        return computed(lambda count, _: int(count * float(self.text)), formula, devices, self.term)
+        return computed(lambda count, each: int(count * float(each)), formula, devices, self.term)
 
 
 def size(config: Config, key: str, default: str) -> Size:
