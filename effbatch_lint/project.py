@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint.companions import Companions
 from effbatch_lint.compose.bases import BASES, names_bases, names_parts
 from effbatch_lint.compose.config import Config
+from effbatch_lint.compose.marks import is_primary
 from effbatch_lint.compose.merge import environment, layered, override, stacked
 from effbatch_lint.frameworks import table
 
@@ -18,10 +19,16 @@ if TYPE_CHECKING:
     from effbatch_lint.documents.nodes import Mapping
     from effbatch_lint.files import Files
     from effbatch_lint.frameworks.framework import Framework
+    from effbatch_lint.source import Unreadable
 
 
 class Candidate(NamedTuple):
-    """A document that a framework recognises. ``bases`` are the files that it stands on, as shown."""
+    """A document that a framework recognises.
+
+    Attributes:
+        bases: the files that it stands on, as shown.
+        refusal: why the program would not compose it, when it would not.
+    """
 
     config: Config
     framework: Framework
@@ -29,6 +36,7 @@ class Candidate(NamedTuple):
     companions: Companions
     runner_up: Framework | None = None
     bases: tuple[str, ...] = ()
+    refusal: Unreadable | None = None
 
 
 def candidates(
@@ -46,6 +54,8 @@ def candidates(
         ValueError: an override that is no ``KEY=VALUE``.
     """
     custom = list(custom)
+    if is_primary(document, overrides):
+        return _composed(files, document, overrides, framework, custom, handed)
     found = []
     for root in document.mappings:
         tree = _standing(files, document, root, handed)
@@ -59,10 +69,39 @@ def candidates(
         if best is not None:
             chosen, runner_up = best
             dialect = "json" if document.kind == "json" else chosen.dialect
-            config = _resolved(config.with_dialect(dialect), companions, tree.texts)
+            config = _resolved(config.with_dialect(dialect), document, tree.texts)
             bases = tuple(base.source.path for base in tree.bases)
             found.append(Candidate(config, chosen, document, companions, runner_up, bases))
     return found
+
+
+def _composed(
+    files: Files,
+    document: Document,
+    overrides: Sequence[str],
+    framework: Framework | None,
+    custom: list[Framework],
+    handed: Sequence[str],
+) -> list[Candidate]:
+    """The config that Hydra composes from this file, with the folder of the file as its search path."""
+    from effbatch_lint.compose.primary import composed  # noqa: PLC0415 - only a file with a defaults list is composed
+
+    companions: list[Companions] = []
+
+    def companion(read: list[str]) -> Companions:
+        companions.append(Companions(files, document.source.real, read, handed))
+        return companions[-1]
+
+    found = composed(files, document, overrides, companion)
+    if found is None:
+        return []
+    config = found.config
+    texts = [known.source.text for known in files.documents if known.source.path in config.files]
+    known = [framework] if framework is not None else [*custom, *table.candidates(*texts)]
+    best = _best(known, config) or ((framework, None) if framework is not None else None)
+    if best is None:
+        return []
+    return [Candidate(config, best[0], document, companions[-1], best[1], refusal=found.refusal)]
 
 
 class _Tree(NamedTuple):
@@ -113,17 +152,14 @@ def _config(
     return config, companions
 
 
-def _resolved(config: Config, companions: Companions, texts: Iterable[str]) -> Config:
+def _resolved(config: Config, document: Document, texts: Iterable[str]) -> Config:
     """The config with its ``${...}`` given values, where the loader is OmegaConf."""
     if config.dialect != "omegaconf" or not any("${" in text for text in texts):
         return config
-    from effbatch_lint.compose.interpolation import Interpolations  # noqa: PLC0415 - only where a value refers to another
-    from effbatch_lint.compose.view import config_of  # noqa: PLC0415 - as above
+    from effbatch_lint.compose.primary import mounted  # noqa: PLC0415 - only where a value refers to another
+    from effbatch_lint.compose.view import seen_through  # noqa: PLC0415 - as above
 
-    return config_of(
-        Interpolations(config.root, environment=environment(config.overrides)), config.path,
-        files=config.files, overrides=config.overrides, unseen=config.unseen, companion=companions,
-    )  # fmt: skip
+    return seen_through(config, mounted(config.root, document), environment(config.overrides))
 
 
 def _best(known: list[Framework], config: Config) -> tuple[Framework, Framework | None] | None:

@@ -16,6 +16,8 @@ import effbatch_lint
 from effbatch_lint.frameworks.table import TABLE
 
 SCRIPTS = (".sh", ".slurm", ".sbatch")
+# Its defaults list names megatron_model_base_config, which lies beside it upstream and not here: Hydra refuses it (EB902).
+INCOMPLETE = ("megatron_retro_config_legacy.yaml",)
 
 
 def consistent(folder: Path) -> list[tuple[list[Path], dict[str, Any]]]:
@@ -24,7 +26,8 @@ def consistent(folder: Path) -> list[tuple[list[Path], dict[str, Any]]]:
     found = []
     for row in rows:
         files = [folder / name for name in (row["file"], *(row.get("merge_with") or ()))]
-        broken = row["expect"].get("error")  # the file itself is no valid YAML
+        # The file itself is no valid YAML, or a part of it is missing.
+        broken = row["expect"].get("error") or row["file"].endswith(INCOMPLETE)
         if row.get("consistent") is not False and not broken and not any(str(p).endswith(SCRIPTS) for p in files):
             found.append((files, row))
     return found
@@ -64,6 +67,7 @@ def test_no_false_alarm_when_all_files_are_handed_at_once() -> None:
         for row in json.loads((folder / "labels.json").read_text(encoding="utf-8"))
         if row.get("consistent") is False
     }
-    paths = sorted({path for path in labelled if path.suffix in (".yaml", ".yml", ".json", ".toml")} - refused)
+    configs = {path for path in labelled if path.suffix in (".yaml", ".yml", ".json", ".toml")}
+    paths = sorted(path for path in configs - refused if path.name not in INCOMPLETE)
     report = effbatch_lint.check(paths)
     assert [f"{f.primary.span.where}: {f.code} {f.message}" for f in report.findings if f.severity == "error"] == []

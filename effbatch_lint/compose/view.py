@@ -14,6 +14,8 @@ from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 from effbatch_lint.documents.scalars import Value, resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping as AbstractMapping
+
     from effbatch_lint.terms import Origin
 
 # Sections that refer to each other may be seen through for ever; a reader that walks the tree must come to an end.
@@ -35,6 +37,17 @@ def config_of(
         view.root, path, "omegaconf", files=files, overrides=overrides, resolver=view.value, companion=companion,
         unseen=unseen,
     )  # fmt: skip
+
+
+def seen_through(config: Config, tree: Mapping, environment: AbstractMapping[str, str]) -> Config:
+    """A plain file's configuration with its references resolved in ``tree``, which is its root and perhaps more."""
+    view = _View(Interpolations(tree, environment=environment))
+    own = config.root
+
+    def load() -> tuple[dict[str, Entry], list[Entry]]:
+        return {key: entry for key, entry in view.root.entries.items() if key in own.entries}, own.duplicates
+
+    return config.resolved_by(view.value).over(Mapping(load, own.span))
 
 
 class _View:

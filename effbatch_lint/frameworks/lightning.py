@@ -42,6 +42,7 @@ _TAMING = ("model.base_learning_rate", "model.target", "data.target", "data.para
 _NEMO = (
     "exp_manager", "model.micro_batch_size", "model.global_batch_size", "model.train_ds", "model.data.data_impl",
     "data.common.global_batch_size", "strategy.tensor_model_parallel_size",
+    "trainer.strategy.tensor_model_parallel_size",
 )  # fmt: skip
 
 

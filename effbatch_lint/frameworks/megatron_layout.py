@@ -19,6 +19,8 @@ from effbatch_lint.batch import Layout, Problem
 from effbatch_lint.terms import ONE, Term, computed, exact, floor, product, shown, unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from effbatch_lint.compose.config import Config
 
 TENSOR, PIPELINE, CONTEXT = "tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size"
@@ -43,20 +45,9 @@ def clamped(args: Config, world: Term) -> Layout:
     tensor, pipeline = args.integer(TENSOR), args.integer(PIPELINE)
     fitting = computed(min, "min(tensor, world)", tensor, world)
     room = floor(world, fitting)
-    cut = (_cut(tensor, world), _cut(pipeline, room))
-    found = divided(args, world, cut[0], cut[1], args.integer(CONTEXT))
-    problems = tuple(
-        Problem(
-            "EB305",
-            f"{before.key} {shown(before.value)} is silently cut to {shown(after.value)}: the job has "
-            f"{shown(world.value)} devices",
-            (before, world),
-            help=f"start it on more devices, or write {before.key}: {shown(after.value)}",
-        )
-        for before, after in zip((tensor, pipeline), cut, strict=True)
-        if before.value != after.value
-    )
-    return found._replace(problems=(*found.problems, *problems))
+    after = (cut(tensor, world), cut(pipeline, room))
+    found = divided(args, world, after[0], after[1], args.integer(CONTEXT))
+    return found._replace(problems=(*found.problems, *cuts((tensor, pipeline), after, world)))
 
 
 def divided(args: Config, world: Term, tensor: Term, pipeline: Term, context: Term) -> Layout:
@@ -74,10 +65,24 @@ def weight_shards(args: Config, tensor: Term) -> Term:
     return exact(args.integer(SHARDS), tensor) if args.has(SHARDS) else ONE
 
 
-def _cut(degree: Term, room: Term) -> Term:
+def cut(degree: Term, room: Term) -> Term:
+    """``min(degree, room)``; as written while the room is not known."""
     if degree.value is None or room.value is None or degree.value <= room.value:
         return degree
     return degree._replace(value=room.value, how="derived", formula=f"{shown(degree.value)} cut to {shown(room.value)}")
+
+
+def cuts(written: Iterable[Term], after: Iterable[Term], world: Term) -> Iterator[Problem]:
+    """What is silently cut."""
+    for before, cut_to in zip(written, after, strict=True):
+        if before.value != cut_to.value:
+            yield Problem(
+                "EB305",
+                f"{before.key} {shown(before.value)} is silently cut to {shown(cut_to.value)}: the job has "
+                f"{shown(world.value)} devices",
+                (before, world),
+                help=f"start it on more devices, or write {before.key}: {shown(cut_to.value)}",
+            )
 
 
 def _shards(args: Config, found: Layout) -> Problem | None:
@@ -91,7 +96,9 @@ def _shards(args: Config, found: Layout) -> Problem | None:
             refuses=True,
             help=f"use a multiple of {shown(found.tensor.value)}",
         )
-    return _indivisible(found, "weight shards", (total, found.pipeline, found.context)) if args.has(SHARDS) else None
+    return (
+        indivisible_groups(found, "weight shards", (total, found.pipeline, found.context)) if args.has(SHARDS) else None
+    )
 
 
 def _experts(args: Config, found: Layout) -> Problem | None:
@@ -99,10 +106,11 @@ def _experts(args: Config, found: Layout) -> Problem | None:
         return None
     expert = args.integer(EXPERT)
     tensor = args.integer(EXPERT_TENSOR) if args.has(EXPERT_TENSOR) else found.tensor
-    return _indivisible(found, "experts", (tensor, expert, found.pipeline))
+    return indivisible_groups(found, "experts", (tensor, expert, found.pipeline))
 
 
-def _indivisible(found: Layout, what: str, degrees: tuple[Term, ...]) -> Problem | None:
+def indivisible_groups(found: Layout, what: str, degrees: tuple[Term, ...]) -> Problem | None:
+    """A second division of the devices, into groups of the ``degrees``, that is not whole."""
     group, world = product(*degrees), found.world
     if not (group.known and world.known) or exact(world, group).known:
         return None

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("lightning", ("trainer:", '"trainer"', "lightning:")),
+    ("fairseq", ("optimization:", "--max-tokens", "--max-sentences", "--update-freq")),
+    ("nemo", ("model_parallel_size", "train_ds", "exp_manager")),
+    ("nemo2", ("nemo.collections", "nemo.lightning", "nemo llm", "nemo vlm")),
     ("litgpt", ("micro_batch_size", "global_batch_size")),
     ("nanotron", ("batch_accumulation_per_replica",)),
     ("torchtitan", ("dump_folder", "flavor", "parallel_degree", "parallel_shard_degree", "local_batch_size",

@@ -40,10 +40,13 @@ def theirs(folder: Path, primary: str, overrides: list[str], *, version_base: st
             return REFUSED
 
 
-def ours(folder: Path, primary: str, overrides: list[str], *, version_base: str = "1.3") -> Any:
+def ours(
+    folder: Path, primary: str, overrides: list[str], *, version_base: str = "1.3", project: Path | None = None
+) -> Any:
     """What effbatch-lint gives, in the same form."""
+    files = Files(str(project or folder))
     try:
-        composed = compose(Files(str(folder)), [str(folder)], primary, overrides, legacy=version_base == "1.1")
+        composed = compose(files, [str(folder)], primary, overrides, legacy=version_base == "1.1")
     except Unreadable as error:
         return REFUSED if error.code in ("EB901", "EB902") else str(error)
     return pairs(plain(composed.root))

@@ -1,0 +1,110 @@
+"""A file with a defaults list, composed with its own folder as the search path; or found to be a part of a larger tree."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from effbatch_lint.compose.hydra import Composition, compose
+from effbatch_lint.compose.merge import environment
+from effbatch_lint.compose.repository import Store
+from effbatch_lint.compose.view import seen_through
+from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, Sequence
+from effbatch_lint.source import Unreadable, inside
+
+if TYPE_CHECKING:
+    from effbatch_lint.compose.config import Companion, Config
+    from effbatch_lint.documents.document import Document
+    from effbatch_lint.files import Files
+
+
+class Composed(NamedTuple):
+    """What a file composes to. ``refusal`` is why Hydra would stop, where parts of the tree are not in the project:
+    what they may hold is unknown then, and the rest holds."""
+
+    config: Config
+    refusal: Unreadable | None = None
+
+
+def composed(
+    files: Files, document: Document, overrides: Iterable[str], companion: Callable[[list[str]], Companion]
+) -> Composed | None:
+    """The config of this file; None when it is a part of a tree whose root lies above.
+
+    Raises:
+        Unreadable: Hydra refuses (EB902), or a file cannot be read.
+    """
+    folder, name = os.path.split(document.source.real)
+    words = [_set(word, folder) for word in overrides]
+
+    lenient = Store(more="it is not in the project")
+    # The header ``# @package _group_`` means something only before version_base 1.2.
+    legacy = "@package _group_" in document.source.text[:512]
+    try:
+        found, refusal = compose(files, [folder], name, words, companion=companion, legacy=legacy), None
+    except Unreadable as error:
+        if error.code != "EB902":
+            raise
+        if _belongs_above(document, files):
+            return None
+        refusal = error
+        try:
+            found = compose(files, [folder], name, words, store=lenient, companion=companion, legacy=legacy)
+        except Unreadable:
+            raise error from None
+    return Composed(_resolved(found, document, words), refusal)
+
+
+def mounted(root: Mapping, document: Document) -> Mapping:
+    """The tree in which a group's file finds itself: below the name of its group, which is the name of a folder above it.
+
+    ``fine_tuning/llama/squad.yaml`` of a tree refers to itself as ``${fine_tuning.model}``. The tree itself is given
+    back when no reference starts with such a name, or a key has it.
+    """
+    text = document.source.text
+    if "${" not in text or "@package _global_" in text[:512]:
+        return root
+    above = os.path.dirname(document.source.real).split(os.sep)
+    named = set(re.findall(r"\$\{(\w+)\.", text)).difference(root.entries)
+    groups = {folder: Entry(folder, None, root) for folder in above if folder in named}
+    return Mapping({**root.entries, **groups}, root.span) if groups else root
+
+
+def _resolved(found: Composition, document: Document, words: list[str]) -> Config:
+    tree = mounted(found.root, document)
+    if tree is found.root:
+        return found.config
+    return seen_through(found.config.over(found.root), tree, environment(words))
+
+
+def _set(word: str, folder: str) -> str:
+    """An override of the call sets its key whether or not the files have it; an option of a group is chosen."""
+    key = word.partition("=")[0]
+    plain = "=" in word and key[:1] not in ("+", "~") and not word.startswith(("env:", "arg:"))
+    chosen = os.path.isdir(os.path.join(folder, key.partition("@")[0]))
+    return f"++{word}" if plain and not chosen and not key.startswith("hydra") else word
+
+
+def _belongs_above(document: Document, files: Files) -> bool:
+    """Whether an item of the defaults list is not found beside the file, and in a folder above it."""
+    own = os.path.dirname(document.source.real)
+    defaults = document.mappings[0].get("defaults")
+    for item in defaults.items if isinstance(defaults, Sequence) else []:
+        names = [item.text] if isinstance(item, Scalar) else list(item.entries) if isinstance(item, Mapping) else []
+        for name in names:
+            path = name.rpartition(" ")[2].partition("@")[0].strip("/")
+            if not path or path in (".", "_self_") or _holds(own, path):
+                continue
+            folder = os.path.dirname(own)
+            while inside(folder, files.roots):
+                if _holds(folder, path):
+                    return True
+                folder = os.path.dirname(folder)
+    return False
+
+
+def _holds(folder: str, path: str) -> bool:
+    found = os.path.join(folder, path)
+    return os.path.isdir(found) or os.path.isfile(f"{found}.yaml")
