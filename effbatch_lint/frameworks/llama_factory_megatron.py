@@ -20,7 +20,7 @@ from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.compose.merge import environment
 from effbatch_lint.frameworks.megatron_microbatches import constant
 from effbatch_lint.frameworks.trainer_batch import ACCUMULATION, MICRO
-from effbatch_lint.terms import computed, product, shown
+from effbatch_lint.terms import computed, floor, product, shown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
@@ -71,12 +71,12 @@ def _bridged(config: Config, found: Batch) -> Batch:
         return found._replace(profile="Megatron-Bridge")
     layout, micro = found.layout, found.micro
     devices = product(layout.model_parallel, expert)
-    asked = computed(
-        lambda b, a, world, divided: max(b * a * world // divided, b),
+    text = (
         f"{shown(micro.value)} x {shown(found.accumulation.value)} x {shown(layout.world.value)} / "
-        f"{shown(devices.value)}, with the expert degree {shown(expert.value)} divided out",
-        micro, found.accumulation, layout.world, devices,
-    ).named("the global batch")  # fmt: skip
+        f"{shown(devices.value)}, with the expert degree {shown(expert.value)} divided out"
+    )
+    share = floor(product(micro, found.accumulation, layout.world), devices)
+    asked = computed(max, text, share, micro).named("the global batch")
     groups = Layout.of_world(
         layout.world, tensor=layout.tensor, pipeline=product(layout.pipeline, expert), context=layout.context
     )

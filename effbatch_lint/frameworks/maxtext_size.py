@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.terms import Term, computed, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
+
+
+# An exponent of three digits is no batch, and would be computed to its last digit.
+_DECIMAL = re.compile(r"[+-]?(?:\d{1,20}\.?\d{0,20}|\.\d{1,20})(?:[eE][+-]?\d{1,2})?")
 
 
 class Size(NamedTuple):
@@ -19,7 +24,7 @@ class Size(NamedTuple):
     def on(self, devices: Term) -> Term:
         """``int(devices x size)``, the product taken in floating point as MaxText takes it: 100 x 0.29 is 28."""
         formula = f"{shown(devices.value)} devices x {self.text}"
-        return computed(lambda count, _: int(count * float(self.text)), formula, devices, self.term)
+        return computed(lambda count, each: int(count * float(each)), formula, devices, self.term)
 
 
 def size(config: Config, key: str, default: str) -> Size:
@@ -30,12 +35,8 @@ def size(config: Config, key: str, default: str) -> Size:
     term, text = config.integer(key), config.text(key)
     if term.known or text is None:
         return Size(term, shown(term.value))
+    if not _DECIMAL.fullmatch(text):
+        return Size(unknown(f"{key} is {text[:40]!r}, which is no number", *term.origins, key=key), "?")
     from fractions import Fraction  # noqa: PLC0415 - costs 5 ms at start-up, and most sizes are whole
 
-    try:
-        exact = Fraction(text) if len(text) < 30 else None  # noqa: PLR2004 - no batch has thirty digits
-    except (ValueError, ZeroDivisionError):
-        exact = None
-    if exact is None or "/" in text:
-        return Size(unknown(f"{key} is {text[:40]!r}, which is no number", *term.origins, key=key), "?")
-    return Size(Term(exact, "read", term.origins, key=key), text)
+    return Size(Term(Fraction(text), "read", term.origins, key=key), text)

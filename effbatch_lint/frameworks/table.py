@@ -29,10 +29,13 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("megatron_lm", ("--micro-batch-size", "--global-batch-size", "model_parallel:")),
     ("deepspeed", ("train_micro_batch_size_per_gpu", '"train_batch_size"', '"zero_optimization"', '"elasticity"')),
     ("accelerate", ("distributed_type",)),
+    ("ai_toolkit", ("process:", '"process"')),
+    ("areal", ("trial_name", "allocation_mode")),
     ("axolotl", ("base_model",)),
     ("hf_trainer", ("per_device_train_batch_size", "per-device-train-batch-size", "per_gpu_train_batch_size")),
     ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
     ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
+    ("kohya", ("pretrained_model_name_or_path", "subsets")),
     ("levanter", (" train_batch_size", "per_device_parallelism", "c=bf", "num_train_steps", "model_axis_size")),
     ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
     ("llama_factory", ("finetuning_type", "finetuning-type", "cutoff_len", "cutoff-len", "train_dataset")),
@@ -45,11 +48,13 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "use_slow_tokenizer", "use-slow-tokenizer", "with_tracking", "hf_metadata_dataset", "mixer_list",
         "num_unique_prompts_rollout", "num_samples_per_prompt_rollout",
     )),
+    ("prime_rl", ("[orchestrator", "[data]", "[deployment]", "[slurm]", "orchestrator.", "data.batch")),
     ("speechbrain", ("!ref <",)),
     ("trl", (
         "per_device_train_batch_size", "per-device-train-batch-size", "gradient_accumulation_steps",
         "gradient-accumulation-steps",
     )),
+    ("torchforge", ("procs:", "replay_buffer")),
     ("torchtune", ("_component_",)),
 )  # fmt: skip
 
