@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.compose.defaults import MISSING, Item
 from effbatch_lint.compose.interpolation import Interpolations, Unresolvable
-from effbatch_lint.compose.refusal import refusal
+from effbatch_lint.compose.refusal import Note, refusal
 from effbatch_lint.compose.selection import Selection, of_hydra
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, Sequence
 
@@ -42,11 +42,12 @@ class Part(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to merge, in order; the overrides that are values; and every choice that was made."""
+    """What to merge, in order; the overrides that are values; every choice that was made; and what is to be said."""
 
     parts: list[Part]
     values: list[Override]
     choices: dict[str, str | None]
+    notes: list[Note]
 
 
 def plan(
@@ -72,7 +73,7 @@ def plan(
     parts = [*walk.follow(Item(group=None, name="hydra/config")), *after]
     _refuse_twice(parts)
     selection.refuse_unused()
-    return Plan(parts, selection.values, selection.choices)
+    return Plan(parts, selection.values, selection.choices, selection.notes)
 
 
 class _Walk:
@@ -110,6 +111,10 @@ class _Walk:
             if item.optional:
                 return []
             raise self._not_found(item)
+        if ".." in item.config_path and ".." not in item.folder:
+            self.selection.notes.append(
+                Note(item.span, f"Hydra 1.4 refuses '..' in a defaults list: {item.config_path}")
+            )
         self._trail.append(item.config_path)
         try:
             return self._follow_list(item, loaded, root=root, late=late)

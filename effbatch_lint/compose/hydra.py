@@ -19,7 +19,7 @@ from effbatch_lint.compose import defaults_tree, search_path, values
 from effbatch_lint.compose import overrides as words
 from effbatch_lint.compose.interpolation import Interpolations
 from effbatch_lint.compose.layers import Layers
-from effbatch_lint.compose.refusal import NOWHERE, refusal
+from effbatch_lint.compose.refusal import NOWHERE, Note, refusal
 from effbatch_lint.compose.repository import Repository
 from effbatch_lint.compose.resolvers import PURE, Operation
 from effbatch_lint.compose.sweeps import Choices
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from effbatch_lint.compose.defaults_tree import Part
     from effbatch_lint.compose.overrides import Override, Word
     from effbatch_lint.compose.repository import Store
-    from effbatch_lint.compose.search_path import Note
     from effbatch_lint.files import Files
 
 
@@ -46,7 +45,7 @@ class Composition(NamedTuple):
         parts: the configs that were merged, in order.
         choices: every group choice by its key.
         repository: the search path, with the options of every group.
-        notes: what refuses nothing and should be known: search path entries that are not read.
+        notes: what refuses nothing and should be known: search path entries that are not read, rules of Hydra 1.4.
     """
 
     config: Config
@@ -144,7 +143,7 @@ def _composed(
         companion=companion(read) if companion is not None else None,
     )
     own = hydra.value if hydra is not None and isinstance(hydra.value, Mapping) else Mapping({}, None)
-    return Composition(config, root, own, tuple(plan.parts), plan.choices, repository, notes)
+    return Composition(config, root, own, tuple(plan.parts), plan.choices, repository, (*notes, *plan.notes))
 
 
 def _parsed(given: list[Word]) -> tuple[dict[str, str], list[Override]]:

@@ -1,6 +1,8 @@
-"""EB902: Hydra would refuse to compose, for a reason of its own, at a place."""
+"""EB902: Hydra would refuse to compose, for a reason of its own, at a place. And notes, which refuse nothing."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from effbatch_lint.source import Span, Unreadable
 
@@ -11,3 +13,10 @@ NOWHERE = Span("<overrides>", 1, 1, 1, 1)
 def refusal(span: Span | None, reason: str, help: str | None = None) -> Unreadable:
     """The error to raise at a place; without one, at the command line."""
     return Unreadable(span or NOWHERE, reason, code="EB902", help=help)
+
+
+class Note(NamedTuple):
+    """Something that a person should know: a search path entry that is not read, a rule of Hydra 1.4 that is broken."""
+
+    span: Span | None
+    message: str

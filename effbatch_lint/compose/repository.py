@@ -101,6 +101,7 @@ class Repository:
         self.hidden: list[str] = []
         self._store = store or Store()
         self._loaded: dict[str, Loaded | None] = {}
+        self._real_folders: dict[str, str] = {}
 
     def extended(self, folders: tuple[str, ...]) -> Repository:
         """The same with more folders; the primary stays the one that was found without them."""
@@ -169,8 +170,17 @@ class Repository:
         why = f"it may come from {', '.join(self.hidden)}, which is not read" if self.hidden else self._store.more
         return None if why is None else Loaded(None, _EMPTY, unknown=f"there is no file {config_path}.yaml; {why}")
 
+    def _real(self, path: str) -> str:
+        """The path without links; a folder is resolved once for all its files."""
+        if os.path.islink(path):
+            return os.path.realpath(path)
+        folder, name = os.path.split(path)
+        if folder not in self._real_folders:
+            self._real_folders[folder] = os.path.realpath(folder)
+        return os.path.join(self._real_folders[folder], name)
+
     def _read(self, path: str, config_path: str, span: Span | None) -> Loaded:
-        if not inside(os.path.realpath(path), self.files.roots):
+        if not inside(self._real(path), self.files.roots):
             raise _outside(config_path, span)
         document = self.files.document(path)
         start = document.source.span()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.compose.defaults import Item
-from effbatch_lint.compose.refusal import refusal
+from effbatch_lint.compose.refusal import Note, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,12 +39,14 @@ class Selection:
         values: the overrides that are values and no choices.
         appended: the choices that the command line adds (``+group=option``).
         choices: what was chosen so far, by key.
+        notes: where Hydra 1.4 would choose differently.
     """
 
     def __init__(self, repository: Repository, overrides: Iterable[Override]) -> None:
         self.values: list[Override] = []
         self.appended: list[Item] = []
         self.choices: dict[str, str | None] = {}
+        self.notes: list[Note] = []
         self._legacy = repository.legacy
         self._forced: dict[str, _Forced] = {}
         self._deleted: dict[str, _Forced] = {}
@@ -101,7 +103,10 @@ class Selection:
                         f"{where}: Default List Overrides are not allowed in the subtree of an interpolated config group "
                         f"(override {item.key}={item.name})",
                     )
-                self._forced.setdefault(item.key, _Forced(item.name, item.span, where))
+                first = self._forced.setdefault(item.key, _Forced(item.name, item.span, where))
+                if first.where == where and first.name != item.name:
+                    message = f"{item.key} is overridden twice: Hydra 1.3 takes {first.name}, the first, and 1.4 {item.name}, the last"
+                    self.notes.append(Note(item.span, message))
 
     def overridden(self, item: Item) -> Item:
         """The item with the option that an override gives it."""
