@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from effbatch_lint.engine import Report
     from effbatch_lint.recipe import Recipe
+    from effbatch_lint.report.report import Report
     from effbatch_lint.settings import Settings
 
 __version__ = "0.1.0"
 __all__ = ["BatchMismatch", "check", "explain", "verify"]
+
+
+Paths: TypeAlias = "Iterable[str | os.PathLike[str]] | str | os.PathLike[str]"
 
 
 class BatchMismatch(ValueError):
@@ -21,7 +24,7 @@ class BatchMismatch(ValueError):
 
 
 def explain(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: Paths,
     world_size: int | None = None,
     overrides: Sequence[str] = (),
     framework: str | None = None,
@@ -33,14 +36,14 @@ def explain(
     """
     from effbatch_lint import call, engine, settings  # noqa: PLC0415 - `import effbatch_lint` alone stays free
 
-    names = tuple(os.fspath(path) for path in paths)
+    names = _names(paths)
     sizes = () if world_size is None else (world_size,)
     options = call.Options(names, sizes, tuple(overrides), framework=framework)
     return engine.explain(options, settings.governing(names)).recipes
 
 
 def check(
-    paths: Iterable[str | os.PathLike[str]],
+    paths: Paths,
     settings: Settings | Mapping[str, object] | str | os.PathLike[str] | None = None,
     world_size: int | None = None,
     overrides: Sequence[str] = (),
@@ -54,7 +57,7 @@ def check(
     from effbatch_lint import arguments, call, engine  # noqa: PLC0415 - `import effbatch_lint` alone stays free
     from effbatch_lint import settings as loaded  # noqa: PLC0415 - as above
 
-    names = tuple(os.fspath(path) for path in paths)
+    names = _names(paths)
     sizes = () if world_size is None else (world_size,)
     options = call.Options(names, sizes, tuple(overrides), arguments.target(target))
     if settings is None:
@@ -84,3 +87,10 @@ def verify(
     problem = verification.problem(config, world_size, target, framework)
     if problem is not None:
         raise BatchMismatch(problem)
+
+
+def _names(paths: Paths) -> tuple[str, ...]:
+    """The paths of a call; a single one may stand without a list around it."""
+    if isinstance(paths, (str, os.PathLike)):
+        return (os.fspath(paths),)
+    return tuple(os.fspath(path) for path in paths)

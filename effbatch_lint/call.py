@@ -54,10 +54,20 @@ class Call(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What the files of a call hold: recipes, what could not be read, and the files themselves."""
+    """What the files of a call hold.
+
+    Attributes:
+        files: the files themselves.
+        settings: what governs them.
+        recipes: the runs that they describe.
+        unread: the files that are no training configs.
+        errors: what is wrong with a file that cannot be read or put together.
+        failed: the files of runs that an error kept from being read: nothing else is to be said of them.
+    """
 
     files: Files
     settings: Settings
     recipes: list[Recipe]
     unread: list[Unread]
     errors: list[Unreadable]
+    failed: set[str]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from effbatch_lint.engine import Report
     from effbatch_lint.findings import Finding
+    from effbatch_lint.report.report import Report
 
 OK, FOUND, USAGE, NOTHING = 0, 1, 2, 3
 SEVERITIES = ("info", "warning", "error")
@@ -52,7 +52,7 @@ def _check(given: argparse.Namespace) -> int:
     if given.output_format == "json":
         from effbatch_lint.report import json  # noqa: PLC0415 - each run prints one format
 
-        _write(json.dumps(json.findings(report)), given)
+        _write(json.dumps(report.as_dict()), given)
     elif given.output_format == "concise":
         from effbatch_lint.report import concise  # noqa: PLC0415 - as above
 
@@ -99,7 +99,7 @@ def _explain(given: argparse.Namespace) -> int:
     if given.output_format == "json":
         from effbatch_lint.report import json  # noqa: PLC0415 - each run prints one format
 
-        _write(json.dumps(json.recipes(report)), given)
+        _write(json.dumps(report.recipes_as_dict()), given)
     else:
         from effbatch_lint.report import explain  # noqa: PLC0415 - as above
 

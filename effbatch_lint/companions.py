@@ -48,7 +48,10 @@ class Companions:
             if target in chain:
                 shown = [self._files.shown(path) for path in (*chain, target)]
                 raise Unreadable(
-                    Span(shown[0], 1, 1, 1, 1), f"a cycle of {key}: references: {' -> '.join(shown)}", code="EB902"
+                    Span(shown[0], 1, 1, 1, 1),
+                    f"the files that {key} names form a cycle: {' -> '.join(shown)}",
+                    code="EB902",
+                    help=f"let {shown[-2]} name another file, or none",
                 )
             chain.append(target)
             config = self._config(target)

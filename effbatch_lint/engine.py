@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from effbatch_lint import discovery, project, recipes
 from effbatch_lint import settings as settings_module
@@ -15,38 +15,17 @@ from effbatch_lint.compose.marks import lists_defaults
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.files import Files
 from effbatch_lint.frameworks import table
+from effbatch_lint.report.report import Report
+from effbatch_lint.rules.table import BY_CODE
 from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from effbatch_lint.findings import Finding
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.project import Candidate
     from effbatch_lint.recipe import Recipe
     from effbatch_lint.settings import Settings
-
-
-class Report(NamedTuple):
-    """The outcome of a call."""
-
-    recipes: list[Recipe]
-    findings: list[Finding]
-    unread: list[Unread]
-    errors: list[Unreadable]
-    files: Files
-    seconds: float = 0.0
-
-    @property
-    def files_read(self) -> int:
-        """How many files were opened."""
-        return self.files.read
-
-    def as_dict(self) -> dict[str, object]:
-        """The contract's form of the findings."""
-        from effbatch_lint.report.json import findings  # noqa: PLC0415 - only JSON output needs it
-
-        return findings(self)
 
 
 def explain(options: Options, settings: Settings) -> Report:
@@ -90,7 +69,7 @@ def _prepared(options: Options, settings: Settings) -> Call:
     return Call(
         options,
         settings,
-        Files(*_roots(options, settings)),
+        Files(*_roots(options, settings), rules=frozenset(BY_CODE)),
         _forced(options.framework or settings.framework, custom),
         custom,
         given,
@@ -99,7 +78,7 @@ def _prepared(options: Options, settings: Settings) -> Call:
 
 
 def _read(call: Call) -> Read:
-    read = Read(call.files, call.settings, [], [], [])
+    read = Read(call.files, call.settings, [], [], [], set())
     found: list[Candidate] = []
     for path, named in call.given.items():
         try:
@@ -111,7 +90,7 @@ def _read(call: Call) -> Read:
                 # A defaults list that does not resolve from the file's own folder may be a part of a larger tree.
                 read.unread.append(Unread(call.files.shown(path), error.reason))
     described = _described(call, read)
-    covered = {path for recipe in described for path in recipe.config.files}
+    covered = {path for recipe in described for path in recipe.config.files} | read.failed
     joined = project.joined(found, call.handed)
     for candidate in joined:
         if candidate.config.path not in covered:
@@ -119,11 +98,13 @@ def _read(call: Call) -> Read:
                 read.recipes.extend(recipes.from_candidate(candidate, call))
             except Unreadable as error:
                 read.errors.append(error)
+                read.failed.add(candidate.config.path)
     # A file that another recipe names is a part of that recipe, and none of its own.
     included = {path for recipe in (*described, *read.recipes) for path in recipe.config.files if path != recipe.path}
     # A config that another one stands on is a recipe all the same; a part that another one names is none.
     included -= {base for candidate in joined for base in candidate.bases}
     read.recipes[:] = [*described, *(recipe for recipe in read.recipes if recipe.path not in included)]
+    read.unread[:] = [unread for unread in dict.fromkeys(read.unread) if unread.path not in included]
     return read
 
 
@@ -141,15 +122,30 @@ def _described(call: Call, read: Read) -> list[Recipe]:
             handed=paths,
         )
         try:
-            found = [
-                candidate for path in described.files for candidate in _candidates(path, changed, read, named=True)
-            ]
-            main, accelerate = project.one_run(found)
+            main, accelerate = project.one_run(_parts(described.files, changed, read))
             if main is not None:
                 out += recipes.from_candidate(main, changed, described, accelerate)
         except Unreadable as error:
-            read.errors.append(error)
+            missing = not os.path.lexists(error.span.path)
+            named = f"{call.settings.path or 'the settings'} names it among the files of a recipe"
+            read.errors.append(error.advised(named) if missing else error)
+            read.failed.update(call.files.shown(path) for path in paths)
     return out
+
+
+def _parts(files: Iterable[str], call: Call, read: Read) -> list[Candidate]:
+    """The configs of one run, in the order of its files.
+
+    A part may hold none of the framework's words (a file of overrides): that it belongs is then the settings' word.
+    """
+    found = {path: _candidates(path, call, read, named=True) for path in files}
+    trainer = next((c for parts in found.values() for c in parts if c.framework.role == "trainer"), None)
+    if trainer is not None:
+        as_trainer = call._replace(forced=trainer.framework)
+        for path, parts in found.items():
+            if not parts and kind_of(path) == trainer.document.kind:
+                found[path] = _candidates(path, as_trainer, read, named=True)
+    return [candidate for parts in found.values() for candidate in parts]
 
 
 def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candidate]:
@@ -185,6 +181,8 @@ def _given(options: Options, settings: Settings) -> dict[str, bool]:
         if os.path.isdir(path) and kind_of(path) is None:
             below = discovery.files_below(path)
             kept = (name for name in below if not discovery.excluded(name, settings.folder, settings.exclude))
+            # The settings are no training config, and not counted among the files that might have been one.
+            kept = (name for name in kept if os.path.basename(name) not in settings_module.FILES)
             given.update((name, False) for name in kept if name not in given)
         elif not discovery.excluded(path, settings.folder, settings.exclude):
             given[path] = True

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 
 
 class Files:
-    """Reads files below its roots for one call, and remembers them; the first root is the project's own."""
+    """Reads files below its roots for one call, and remembers them; the first root is the project's own.
 
-    def __init__(self, *roots: str, base: str | None = None) -> None:
+    ``rules`` are the codes that an ignore comment may name; without them any code of their form.
+    """
+
+    def __init__(self, *roots: str, base: str | None = None, rules: frozenset[str] | None = None) -> None:
         self.roots = tuple(os.path.realpath(root) for root in roots)
+        self.rules = rules
         self.base = os.getcwd() if base is None else base
         self._bytes: dict[str, bytes] = {}
         self._documents: dict[str, Document | Unreadable] = {}
@@ -87,22 +91,27 @@ class Files:
     def pragmas(self, document: Document) -> Pragmas:
         """What the comments of a parsed file say to this tool."""
         from effbatch_lint.documents.pragmas import read_pragmas  # noqa: PLC0415 - few files hold a pragma
-        from effbatch_lint.rules.table import BY_CODE  # noqa: PLC0415 - as above
 
         key = document.source.real
         if key not in self._pragmas:
-            self._pragmas[key] = read_pragmas(document.source, document.kind, BY_CODE)
+            self._pragmas[key] = read_pragmas(document.source, document.kind, self.rules)
         return self._pragmas[key]
 
     def line(self, shown: str, number: int) -> str:
-        """A line of a file that was read, for a snippet; empty when the file is none of ours."""
+        """A line of a file, for a snippet; empty when the file cannot be read."""
         if shown not in self._lines:
             found = self.parsed(shown)
-            unparsed = self._bytes.get(os.path.join(self.base, shown), b"")
-            text = found.source.text if found else _text_of_any(unparsed)
+            text = found.source.text if found else _text_of_any(self._of_any(os.path.join(self.base, shown), shown))
             self._lines[shown] = text.split("\n")
         lines = self._lines[shown]
         return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
+
+    def _of_any(self, key: str, shown: str) -> bytes:
+        """The bytes of a file, also of one that was never asked for: a finding may point into the settings."""
+        try:
+            return self._bytes.get(key) or read_bytes(key, self.roots, shown=shown)
+        except Unreadable:
+            return b""
 
     def document(self, path: str) -> Document:
         """The parsed file.

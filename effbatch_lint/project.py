@@ -199,8 +199,10 @@ def one_run(found: list[Candidate]) -> tuple[Candidate | None, Config | None]:
     if not trainers:
         return (engine or launcher), (launcher.config if launcher is not None and engine is not None else None)
     main = merged(trainers) if len(trainers) > 1 else trainers[0]
+    if launcher is not None:
+        main.config.files.extend(launcher.config.files)
     if engine is not None and not main.config.has("deepspeed"):
-        root = override(main.config.root, f"deepspeed={engine.document.source.real}")
+        root = override(main.config.root, f"deepspeed={engine.document.source.real}", note="files of the recipe")
         main = main._replace(config=main.config.over(root))
     return main, launcher.config if launcher is not None else None
 

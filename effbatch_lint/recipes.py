@@ -9,8 +9,6 @@ from effbatch_lint.recipe import Recipe
 from effbatch_lint.terms import Origin, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from effbatch_lint.call import Call
     from effbatch_lint.compose.config import Config
     from effbatch_lint.documents.document import Document
@@ -34,11 +32,14 @@ def from_candidate(
     options, settings = call.options, call.settings
     in_file = _declared(config, candidate.document, call)
     chosen = (
-        _sizes(options.world_sizes, "--world-size")
-        or _sizes(described.world_sizes if described is not None else (), "world-size in the settings")
-        or (list(in_file.world_sizes) if in_file is not None else [])
-        or _sizes(settings.world_sizes, "world-size in the settings")
-        or [Launch.nothing().world_size]
+        tuple(
+            Term(size, "declared", (Origin(None, None, f"--world-size {size}"),), key="--world-size")
+            for size in options.world_sizes
+        )
+        or (described.world_sizes if described is not None else ())
+        or (in_file.world_sizes if in_file is not None else ())
+        or settings.world_sizes
+        or (Launch.nothing().world_size,)
     )
     targets = (
         *((options.target,) if options.target is not None else ()),
@@ -65,11 +66,3 @@ def _declared(config: Config, document: Document, call: Call) -> Declared | None
     from effbatch_lint.targets.declared import declared  # noqa: PLC0415 - most configs declare nothing
 
     return declared(config, call.files.pragmas(document))
-
-
-def _sizes(sizes: Sequence[int], where: str) -> list[Term]:
-    key = where.partition(" ")[0]
-    return [
-        Term(size, "declared", (Origin(None, key, where if " " in where else f"{where} {size}"),), key=key)
-        for size in sizes
-    ]

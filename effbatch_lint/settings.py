@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
     from effbatch_lint.source import Span
     from effbatch_lint.targets.target import Target
+    from effbatch_lint.terms import Term
 
 FILES = ("effbatch.toml", "pyproject.toml")
 
@@ -28,7 +29,7 @@ class RecipeSettings(NamedTuple):
     files: tuple[str, ...]
     name: str | None = None
     overrides: tuple[str, ...] = ()
-    world_sizes: tuple[int, ...] = ()
+    world_sizes: tuple[Term, ...] = ()
     targets: tuple[Target, ...] = ()
     framework: str | None = None
 
@@ -39,7 +40,7 @@ class Settings(NamedTuple):
     folder: str
     path: str | None = None
     targets: tuple[Target, ...] = ()
-    world_sizes: tuple[int, ...] = ()
+    world_sizes: tuple[Term, ...] = ()
     framework: str | None = None
     exclude: tuple[str, ...] = ()
     extra_roots: tuple[str, ...] = ()

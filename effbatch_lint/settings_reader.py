@@ -16,7 +16,7 @@ from effbatch_lint.settings import RecipeSettings, Settings
 from effbatch_lint.source import Source, Span, Unreadable, decode, display, read_bytes
 from effbatch_lint.targets.quantity import Quantity, parse_quantity
 from effbatch_lint.targets.target import Target
-from effbatch_lint.terms import Origin
+from effbatch_lint.terms import Origin, Term
 
 RECIPE_KEYS = ("name", "files", "overrides", "world-size", "target", "tokens", "tolerance", "framework")
 KEYS = (
@@ -59,7 +59,7 @@ def _read(config: Config, folder: str, path: str | None) -> Settings:
                 files=tuple(os.path.join(folder, name) for name in _strings(item, "files", needed=True)),
                 name=_string(item, "name"),
                 overrides=_strings(item, "overrides"),
-                world_sizes=_integers(item, "world-size"),
+                world_sizes=_world_sizes(item),
                 targets=_targets(item),
                 framework=_string(item, "framework"),
             )
@@ -69,7 +69,7 @@ def _read(config: Config, folder: str, path: str | None) -> Settings:
         folder=folder,
         path=path,
         targets=_targets(config),
-        world_sizes=_integers(config, "world-size"),
+        world_sizes=_world_sizes(config),
         framework=_string(config, "framework"),
         exclude=_strings(config, "exclude"),
         extra_roots=tuple(os.path.join(folder, name) for name in _strings(config, "extra-roots")),
@@ -194,18 +194,23 @@ def _codes(config: Config, key: str) -> tuple[str, ...]:
     return tuple(codes)
 
 
-def _integers(config: Config, key: str) -> tuple[int, ...]:
+def _world_sizes(config: Config) -> tuple[Term, ...]:
+    """``world-size = 64`` or ``world-size = [8, 64]``, each number at its place."""
+    key = "world-size"
     node = config.node(key)
     if node is None:
         return ()
-    values = [
-        item.value if isinstance(item, Scalar) else None
-        for item in (node.items if isinstance(node, Sequence) else [node])
-    ]
-    whole = tuple(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)
-    if not whole or len(whole) != len(values):
+    items = node.items if isinstance(node, Sequence) else [node]
+    sizes = []
+    for item in items:
+        value = item.value if isinstance(item, Scalar) else None
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            break
+        note = None if item.span is not None else f"{key} in the settings"
+        sizes.append(Term(value, "declared", (Origin(item.span, key, note),), key=key))
+    if not sizes or len(sizes) != len(items):
         raise _wrong(config, key, "a whole number above zero, or a list of them")
-    return whole
+    return tuple(sizes)
 
 
 def _wrong(config: Config, key: str, wanted: str) -> Unreadable:

@@ -43,6 +43,14 @@ class Unreadable(Exception):
         self.code = code
         self.help = help
 
+    def advised(self, help: str) -> Unreadable:
+        """The same, with what to do about it."""
+        return Unreadable(self.span, self.reason, self.code, help)
+
+    def at(self, span: Span) -> Unreadable:
+        """The same, at another place."""
+        return Unreadable(span, self.reason, self.code, self.help)
+
     @property
     def limit(self) -> bool:
         """Whether the file broke a limit or is no text at all, rather than the syntax of its format."""

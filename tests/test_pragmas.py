@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import pytest
@@ -80,6 +81,7 @@ def test_yaml_comments(text: str, expected: list[str]) -> None:
             '{"a": "x // y", // one\n "b": "#", # two\n "c": 1 /* three\n  four */}\n',
             ["one", "two", "three", "four"],
         ),
+        ("json", "{'a': 'x // y', b: http://z, c: it's // one\n, d: 5// two\n}", ["one", "two"]),
         ("shell", "#!/bin/bash\necho $# ${#x} a#b 'x # y' \"x # y\" # one\n", ["!/bin/bash", "one"]),
         ("shell", "cat <<EOF\n# in\nEOF\necho \\# x;# one\n", ["one"]),
         ("shell", "cat <<<word # one\n: $((1<<n)) # two\ncat <<E\n# in\n", ["one", "two"]),
@@ -95,6 +97,9 @@ def test_comments_of_other_formats(kind: str, text: str, expected: list[str]) ->
     [
         ("json", "/*"),
         ("json", '"'),
+        ("json", '"\\'),
+        ("json", "'"),
+        ("shell", "<<'A' "),
         ("shell", "<<A\n"),
         ("shell", '"'),
         ("toml", "'''\n"),
@@ -105,6 +110,31 @@ def test_comments_of_other_formats(kind: str, text: str, expected: list[str]) ->
 )
 def test_hostile_files_cost_no_more_than_their_length(kind: str, piece: str) -> None:
     comments(source("# x\n" + piece * (300_000 // len(piece))), kind)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "# effbatch: x\n",
+        "# effbatch: ignore[EB301]\n",
+        "# effbatch: a[ ",
+        "a[ ",
+        'a="x ',
+        "a=1 ",
+        "target=1 ",
+        "EB301,",
+        "\n\n",
+    ],
+)
+def test_hostile_pragmas_cost_no_more_than_their_length(piece: str) -> None:
+    started = time.process_time()
+    read_pragmas(source("a: 1\n# effbatch: ignore[" + piece * (150_000 // len(piece))), "yaml")
+    read_pragmas(source("a: 1\n# effbatch: " + piece * (150_000 // len(piece))), "yaml")
+    assert time.process_time() - started < 2
+
+
+def test_of_a_hundred_unknown_pragmas_no_more_is_said() -> None:
+    assert len(read_pragmas(source("# effbatch: x\n" * 1_000 + "a: 1\n"), "yaml").unknown) == 100
 
 
 _PIECES = st.sampled_from(

@@ -11,6 +11,7 @@ from collections.abc import Mapping as AbstractMapping
 
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence, entry_at
 from effbatch_lint.documents.scalars import Dialect, Value, resolve
+from effbatch_lint.source import Unreadable
 from effbatch_lint.terms import Origin, Term, unknown
 
 
@@ -196,7 +197,13 @@ class Config:
         if isinstance(entry.value, Mapping):
             return self.section(key)
         name = self.text(key)
-        return self._companion(key, name) if name and self._companion is not None else None
+        if not name or self._companion is None:
+            return None
+        try:
+            return self._companion(key, name)
+        except Unreadable as error:
+            # References that form a cycle: it starts at this key.
+            raise error.at(entry.value.span) if error.code == "EB902" and entry.value.span else error from None
 
     def _hidden(self, keys: tuple[str, ...]) -> str | None:
         """Why one of the absent keys may be set where no file shows it; None when none can be."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Name = str | list[str] | None
 
 MAX_DEPTH = 64
-MAX_PARTS = 10_000
+MAX_PARTS = 2_000
 
 
 class Part(NamedTuple):

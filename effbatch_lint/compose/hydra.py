@@ -20,7 +20,7 @@ from effbatch_lint.compose import overrides as words
 from effbatch_lint.compose.interpolation import Interpolations
 from effbatch_lint.compose.layers import Layers
 from effbatch_lint.compose.refusal import refusal
-from effbatch_lint.compose.repository import Loaded, Repository
+from effbatch_lint.compose.repository import Repository
 from effbatch_lint.compose.resolvers import PURE, Operation
 from effbatch_lint.compose.sweeps import Choices
 from effbatch_lint.compose.view import config_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from effbatch_lint.compose.config import Companion, Config
     from effbatch_lint.compose.defaults_tree import Part
     from effbatch_lint.compose.overrides import Override, Word
+    from effbatch_lint.compose.repository import Store
     from effbatch_lint.compose.search_path import Note
     from effbatch_lint.files import Files
 
@@ -43,6 +44,7 @@ class Composition(NamedTuple):
         hydra: what the files and words say of Hydra itself (``sweeper.params``, ``mode``).
         parts: the configs that were merged, in order.
         choices: every group choice by its key.
+        repository: the search path, with the options of every group.
         notes: what refuses nothing and should be known: search path entries that are not read.
     """
 
@@ -51,6 +53,7 @@ class Composition(NamedTuple):
     hydra: Mapping
     parts: tuple[Part, ...]
     choices: dict[str, str | None]
+    repository: Repository
     notes: tuple[Note, ...] = ()
 
 
@@ -61,7 +64,7 @@ def compose(
     overrides: Iterable[str | Word] = (),
     *,
     operations: AbstractMapping[str, Operation] = PURE,
-    store: Callable[[str], Loaded | None] | None = None,
+    store: Store | None = None,
     multirun: bool = False,
     legacy: bool = False,
     companion: Callable[[list[str]], Companion] | None = None,
@@ -96,8 +99,15 @@ def compose(
     layers = Layers(environment)
     for part in plan.parts:
         search_path.refuse_elsewhere(part)
-        layers.add(part.loaded.root, part.package, part.config_path)
-    unseen = tuple((part.package, part.loaded.unknown) for part in plan.parts if part.loaded.unknown is not None)
+        for loaded in (part.loaded.schema, part.loaded):
+            if loaded is not None:
+                layers.add(loaded.root, part.package, part.config_path)
+    unseen = tuple(
+        (part.package, loaded.unknown)
+        for part in plan.parts
+        for loaded in (part.loaded.schema, part.loaded)
+        if loaded is not None and loaded.unknown is not None
+    )
     values.apply(layers, plan.values, unseen)
 
     entries = dict(layers.root.entries)
@@ -106,7 +116,7 @@ def compose(
     read = list(dict.fromkeys(part.loaded.path for part in plan.parts if part.loaded.path is not None))
     main = next((part.loaded.path for part in plan.parts if part.primary and part.loaded.path is not None), primary)
     config = config_of(
-        Interpolations(root, operations=operations, environment=environment),
+        Interpolations(root, operations=operations, environment=environment, unseen=unseen),
         main,
         files=read,
         overrides=tuple(word.text for word in given),
@@ -114,7 +124,7 @@ def compose(
         companion=companion(read) if companion is not None else None,
     )
     own = hydra.value if hydra is not None and isinstance(hydra.value, Mapping) else Mapping({}, None)
-    return Composition(config, root, own, tuple(plan.parts), plan.choices, notes)
+    return Composition(config, root, own, tuple(plan.parts), plan.choices, repository, notes)
 
 
 def _parsed(given: list[Word]) -> tuple[dict[str, str], list[Override]]:

@@ -63,8 +63,10 @@ class Interpolations:
         *,
         operations: AbstractMapping[str, resolvers.Operation] = resolvers.PURE,
         environment: AbstractMapping[str, str] | None = None,
+        unseen: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.root = root
+        self._unseen = unseen
         self._operations = operations
         self._environment = environment or {}
         self._active: list[Path] = []
@@ -107,6 +109,7 @@ class Interpolations:
         for position, name in enumerate(keys):
             entry = _child(node, name)
             if entry is None:
+                self._refuse_unseen(".".join((*at, name)))
                 # A word as the index of a list is an error even where oc.select has a default.
                 wrong = isinstance(node, Sequence) and not name.lstrip("-").isdecimal()
                 raise Unresolvable(f"there is no key {'.'.join((*at, name))}", absent=not wrong)
@@ -122,6 +125,11 @@ class Interpolations:
                     )
                 node, at = found.value, found.path
         return Entry("", None, node), at
+
+    def _refuse_unseen(self, key: str) -> None:
+        for section, reason in self._unseen:
+            if not section or f"{key}.".startswith(f"{section}."):
+                raise Unresolvable(f"{key} is in no file: {reason}", unknown=True)
 
     # -- keys ------------------------------------------------------------------------------------------------------
 
@@ -156,7 +164,7 @@ class Interpolations:
                 continue
             found = self._interpolation(part, path)
             if isinstance(found.value, (Mapping, Sequence)):
-                raise Unresolvable("a mapping or list stands inside a text")
+                raise Unresolvable("a mapping or list stands inside a text", unknown=True)
             words.append(str(found.value))
             origins += found.origins
             if sum(map(len, words)) > references.MAX_LENGTH:
@@ -215,6 +223,8 @@ class Interpolations:
                 return decoded._replace(origins=(*origins, *decoded.origins))
             case "oc.decode", [None]:
                 return Found(None, origins)
+            case "oc.decode" | "oc.deprecated", _:
+                raise Unresolvable(f"{name} takes a text")
         operation = self._operations.get(name)
         if operation is None:
             raise Unresolvable(f"the resolver {name} is known only when the program runs", unknown=True)
@@ -229,18 +239,30 @@ class Interpolations:
         """``oc.select:key,default``: the default stands in for a missing key and for ???, and not for null."""
         if not 1 <= len(arguments) <= 2:  # noqa: PLR2004 - the key, the default
             raise Unresolvable("oc.select takes a key and a default")
-        key = self._argument(arguments[0], path)
-        if not isinstance(key.value, str):
+        key, *rest = arguments
+        name = self._argument(key, path).value
+        if not isinstance(name, str):
             raise Unresolvable("the key of oc.select is no text")
+        default: Found | Unresolvable = Found(None)
+        if rest:
+            try:
+                default = self._argument(rest[0], path)
+            except Unresolvable as error:
+                # OmegaConf reads the default in any case and fails with it; what only the program knows may be fine.
+                if not error.unknown:
+                    raise
+                default = error
         try:
-            entry, _ = self.select(key.value, path)
+            entry, _ = self.select(name, path)
         except Unresolvable as error:
             if not error.absent:
                 raise
         else:
             if not (isinstance(entry.value, Scalar) and entry.value.text == MISSING):
-                return self._value(key.value, path)
-        return self._argument(arguments[1], path) if len(arguments) > 1 else Found(None)
+                return self._value(name, path)
+        if isinstance(default, Unresolvable):
+            raise default
+        return default
 
     def _environmental(self, arguments: tuple[Argument, ...], path: Path) -> Found:
         """``oc.env:NAME,default``: always text. The machine is never asked; the caller may state the variable."""
@@ -266,7 +288,7 @@ class Interpolations:
             case InQuotes():
                 found = self._text(argument.parts, path)
                 if isinstance(found.value, (Mapping, Sequence)):
-                    raise Unresolvable("a mapping or list stands inside a text")
+                    raise Unresolvable("a mapping or list stands inside a text", unknown=True)
                 return found._replace(value=str(found.value))
         raise Unresolvable("a list or mapping is given to a resolver", unknown=True)
 

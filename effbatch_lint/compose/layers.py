@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as AbstractMapping
 
 MAX_COPIED = 100_000
+MAX_DEPTH = 200
 
 
 class Layers:
@@ -93,21 +94,31 @@ class Layers:
             return old
         if not isinstance(target, (Mapping, Sequence)):
             return old
-        return Entry(
-            old.key, old.span, self._copy(target), (*old.previous, Entry(old.key, old.span, old.value)), old.note
-        )
+        self._copied += _size(target, {}, 0)
+        if self._copied > MAX_COPIED:
+            raise refusal(old.value.span, f"references copy more than {MAX_COPIED:,} values into the config")
+        before = Entry(old.key, old.span, old.value)
+        return Entry(old.key, old.span, self._copy(target), (*old.previous, before), old.note)
 
     def _copy(self, node: Node) -> Node:
         """A node that changes of this tree no longer reach; parsed nodes never change and are shared."""
         if not isinstance(node, Mapping) or id(node) not in self._own:
             return node
-        self._copied += len(node.entries)
-        if self._copied > MAX_COPIED:
-            raise refusal(node.span, f"references copy more than {MAX_COPIED:,} values into the config")
         return Mapping(
             {key: Entry(key, e.span, self._copy(e.value), e.previous, e.note) for key, e in node.entries.items()},
             node.span,
         )
+
+
+def _size(node: Node, known: dict[int, int], depth: int) -> int:
+    """How many values the node holds when nothing is shared. Copies share nodes, and whoever walks the tree does not."""
+    if isinstance(node, Scalar) or depth > MAX_DEPTH:
+        return 1 if depth <= MAX_DEPTH else MAX_COPIED
+    size = known.get(id(node))
+    if size is None:
+        below = node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries.values()]
+        size = known[id(node)] = 1 + sum(_size(one, known, depth + 1) for one in below)
+    return size
 
 
 def replaced(old: Entry, new: Entry) -> Entry:

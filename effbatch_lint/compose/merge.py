@@ -8,10 +8,11 @@ from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 from effbatch_lint.source import Source
 
 
-def override(root: Mapping, word: str) -> Mapping:
+def override(root: Mapping, word: str, *, note: str | None = None) -> Mapping:
     """``root`` with one ``KEY=VALUE`` word applied; ``root`` itself is not changed.
 
-    The key is dotted, with or without Hydra's ``+``; missing sections are made. The value is a YAML flow value.
+    The key is dotted, with or without Hydra's ``+``; missing sections are made. The value is a YAML flow value. ``note``
+    says who set it, when it was not the command line.
 
     Raises:
         ValueError: the word has no ``=`` or no key.
@@ -20,8 +21,7 @@ def override(root: Mapping, word: str) -> Mapping:
     key = key.strip().lstrip("+-")
     if not equals or not key:
         raise ValueError(word)
-    note = f"--override {word}"
-    return _set(root, key, Entry(key.rpartition(".")[2], None, _value(text), note=note))
+    return _set(root, key, Entry(key.rpartition(".")[2], None, _value(text), note=note or f"--override {word}"))
 
 
 def environment(words: Iterable[str]) -> dict[str, str]:

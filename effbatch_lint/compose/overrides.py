@@ -26,10 +26,14 @@ _WORD = rf"(?P<action>\+\+?|~|)(?P<key>{_GROUP}|{_PACKAGE})(?:@(?P<package>{_PAC
 
 
 class Word(NamedTuple):
-    """An override as it was given, and where: in a launch script, or nowhere (the command line of this tool)."""
+    """An override as it was given, and where: in a launch script, or nowhere (the command line of this tool).
+
+    ``unknown`` says why its value is not the one that is written: a sweeper tries many.
+    """
 
     text: str
     span: Span | None = None
+    unknown: str | None = None
 
 
 class Override(NamedTuple):

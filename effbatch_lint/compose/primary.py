@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.compose.hydra import Composition, compose
 from effbatch_lint.compose.merge import environment
-from effbatch_lint.compose.repository import Loaded
+from effbatch_lint.compose.repository import Store
 from effbatch_lint.compose.view import seen_through
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, Sequence
 from effbatch_lint.source import Unreadable, inside
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from effbatch_lint.compose.config import Companion, Config
     from effbatch_lint.documents.document import Document
     from effbatch_lint.files import Files
+
+
+# A config that is missing may hold anything.
+_ANYTHING = Store({}, "it is not in the project")
 
 
 class Composed(NamedTuple):
@@ -39,9 +43,6 @@ def composed(
     folder, name = os.path.split(document.source.real)
     words = [_set(word, folder) for word in overrides]
 
-    def lenient(path: str) -> Loaded:
-        return Loaded(None, Mapping({}, None), unknown=f"{path} is not in the project")
-
     # The header ``# @package _group_`` means something only before version_base 1.2.
     legacy = "@package _group_" in document.source.text[:512]
     try:
@@ -53,7 +54,7 @@ def composed(
             return None
         refusal = error
         try:
-            found = compose(files, [folder], name, words, store=lenient, companion=companion, legacy=legacy)
+            found = compose(files, [folder], name, words, store=_ANYTHING, companion=companion, legacy=legacy)
         except Unreadable:
             raise error from None
     return Composed(_resolved(found, document, words), refusal)

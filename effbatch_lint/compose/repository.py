@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping as AbstractMapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.compose import references
@@ -23,8 +24,6 @@ from effbatch_lint.documents.scalars import resolve
 from effbatch_lint.source import inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from effbatch_lint.documents.document import Document
     from effbatch_lint.files import Files
     from effbatch_lint.source import Span, Unreadable
@@ -58,7 +57,8 @@ class Loaded(NamedTuple):
         root: its tree without the defaults list.
         items: its defaults list.
         header: the package of its ``# @package`` line, from the root; None without one.
-        unknown: why its content cannot be known; None for a file.
+        unknown: why it may hold more than is seen; None for a file.
+        schema: the ConfigStore's node of the same name, which a file is merged onto.
     """
 
     path: str | None
@@ -67,6 +67,21 @@ class Loaded(NamedTuple):
     header: str | None = None
     unknown: str | None = None
     span: Span | None = None
+    schema: Loaded | None = None
+
+
+class Store(NamedTuple):
+    """The nodes that the program's Python code puts beside the files (Hydra's ConfigStore), as far as they are known.
+
+    ``more`` says why there may be others; None when there are none.
+    """
+
+    nodes: AbstractMapping[str, Loaded] = {}
+    more: str | None = None
+
+    def is_group(self, name: str) -> bool:
+        """Whether a node lies in the group."""
+        return any(path.startswith(f"{name}/") for path in self.nodes)
 
 
 class Repository:
@@ -77,14 +92,14 @@ class Repository:
         files: Files,
         folders: tuple[str, ...],
         *,
-        store: Callable[[str], Loaded | None] | None = None,
+        store: Store | None = None,
         legacy: bool = False,
     ) -> None:
         self.files = files
         self.folders = tuple(os.path.realpath(folder) for folder in folders)
         self.legacy = legacy
         self.hidden: list[str] = []
-        self._store = store
+        self._store = store or Store()
         self._loaded: dict[str, Loaded | None] = {}
 
     def extended(self, folders: tuple[str, ...]) -> Repository:
@@ -108,11 +123,14 @@ class Repository:
         """Whether an override of ``name`` is a choice of an option and not a value."""
         if name == "hydra" or name.startswith("hydra/"):
             return True
-        return any(os.path.isdir(os.path.join(folder, name)) for folder in self.folders)
+        if any(os.path.isdir(os.path.join(folder, name)) for folder in self.folders):
+            return True
+        return self._store.is_group(name)
 
     def options(self, group: str) -> list[str]:
         """The names of a group's options, sorted."""
         found = set(_HYDRAS_OWN.get(group, ()))
+        found.update(path.rpartition("/")[2] for path in self._store.nodes if path.rpartition("/")[0] == group)
         for folder in self.folders:
             path = os.path.realpath(os.path.join(folder, group))
             names = os.listdir(path) if os.path.isdir(path) and inside(path, self.files.roots) else []
@@ -131,17 +149,17 @@ class Repository:
                 if not inside(path, self.files.roots):
                     raise _outside(config_path, span)
                 if os.path.isfile(path):
-                    return self._read(path, config_path, span)
+                    loaded = self._read(path, config_path, span)
+                    return loaded._replace(schema=self._store.nodes.get(config_path.removesuffix(".yaml")))
         if config_path == "hydra/config":
             return Loaded(None, _EMPTY, tuple(Item(group=group, name=name) for group, name in _HYDRA_CONFIG))
         if group == "hydra" or group.startswith("hydra/"):
             return Loaded(None, _EMPTY)
-        found = self._store(config_path) if self._store is not None else None
-        if found is None and self.hidden:
-            return Loaded(
-                None, _EMPTY, unknown=f"{config_path} may come from {', '.join(self.hidden)}, which is not read"
-            )
-        return found
+        found = self._store.nodes.get(config_path.removesuffix(".yaml"))
+        if found is not None:
+            return found
+        why = f"it may come from {', '.join(self.hidden)}, which is not read" if self.hidden else self._store.more
+        return None if why is None else Loaded(None, _EMPTY, unknown=f"there is no file {config_path}.yaml; {why}")
 
     def _read(self, path: str, config_path: str, span: Span | None) -> Loaded:
         if not inside(os.path.realpath(path), self.files.roots):

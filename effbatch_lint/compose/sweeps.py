@@ -42,6 +42,16 @@ class Steps(NamedTuple):
     step: float = 1
     shuffled: bool = False
 
+    @property
+    def length(self) -> int:
+        """How many numbers there are."""
+        if all(isinstance(number, int) for number in (self.start, self.stop, self.step)):
+            return len(range(int(self.start), int(self.stop), int(self.step) or 1))
+        from decimal import Decimal  # noqa: PLC0415 - ranges over fractions are rare
+
+        whole, rest = divmod(Decimal(self.stop) - Decimal(self.start), Decimal(self.step) or 1)
+        return max(0, int(whole) + (rest != 0))
+
     def numbers(self) -> Iterator[float]:
         """The numbers; whole ones as int, others stepped as decimals (0.1 + 0.2 is 0.3)."""
         if all(isinstance(number, int) for number in (self.start, self.stop, self.step)):

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.compose import references
+from effbatch_lint.compose.config import Unresolved
 from effbatch_lint.compose.interpolation import MISSING, Path, Unresolvable, is_interpolation
 from effbatch_lint.compose.layers import replaced
 from effbatch_lint.compose.refusal import refusal
@@ -223,6 +224,8 @@ class _Change:
     def node(self, value: Element) -> Node:
         """The value as a node that stands where the override stands."""
         span = self.override.word.span
+        if self.override.word.unknown is not None:
+            return Scalar(self.override.word.text, span, value=Unresolved(self.override.word.unknown))
         if isinstance(value, dict):
             if None in value:
                 raise self.refused("null is no key")

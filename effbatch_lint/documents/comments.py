@@ -36,12 +36,15 @@ class Comment(NamedTuple):
 _PATTERNS = {
     # The strings of four kinds, or a comment. Unterminated strings are no match, and their quote is passed over.
     "toml": r'"""(?:[^\\]|\\.)*?"""|' r"'''.*?'''|" r'"(?:[^"\\\n]|\\.)*"|' r"'[^'\n]*'|(?P<comment>#[^\n]*)",
-    # As DeepSpeed reads it (hjson): see documents/json.py.
-    "json": r'"(?:[^"\\\n]|\\.)*"|(?P<comment>//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z))',
+    # As DeepSpeed reads it (hjson), see documents/json.py: // within an unquoted address is none, after a number it is.
+    "json": r"'''.*?(?:'''|\Z)|"
+    r'"(?:[^"\\\n]|\\.)*"?|'
+    r"(?<![^\s,:\[{])'(?:[^'\\\n]|\\.)*'?|"
+    r"(?P<comment>(?<![^\s,\[\]{}\"'0-9el])(?://[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)))",
     # An escaped character, a string, a here-document, or a comment, which starts a word (so $# and ${#x} are none).
     "shell": r"\\.|'[^']*'|"
     r'"(?:[^"\\]|\\.)*"|'
-    r"(?<![\w<)])<<-?[ \t]*(?P<quote>[\"']?)(?P<word>[A-Za-z_]\w*)(?P=quote)[^\n]*\n.*?(?:^\t*(?P=word)[ \t]*$|\Z)|"
+    r"(?<![\w<)])<<-?[ \t]*(?P<quote>[\"']?)(?P<word>[A-Za-z_]\w*)(?P=quote)[^\n]*(?:\Z|\n.*?(?:^\t*(?P=word)[ \t]*$|\Z))|"
     r"(?<![^\s;&|()])(?P<comment>#[^\n]*)",
 }
 _HEADING = 4_000  # characters: a longer heading is scanned like any other comment

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.documents.nodes import Mapping, Node
@@ -21,14 +22,19 @@ class Document(NamedTuple):
     Attributes:
         roots: one node per YAML document.
         commented: JSON with comments.
-        repeated: YAML keys that stand twice in one mapping, which some loaders refuse and others do not.
+        look: finds the YAML keys that stand twice in one mapping.
     """
 
     source: Source
     kind: str
     roots: list[Node]
     commented: bool = False
-    repeated: tuple[tuple[str, Span], ...] = ()
+    look: Callable[[], tuple[tuple[str, Span], ...]] = tuple
+
+    @property
+    def repeated(self) -> tuple[tuple[str, Span], ...]:
+        """YAML keys that stand twice in one mapping, which some loaders refuse and others do not."""
+        return self.look()
 
     @property
     def dialect(self) -> Dialect:
@@ -65,6 +71,6 @@ def parse(source: Source, kind: str) -> Document:
         case "yaml":
             from effbatch_lint.documents import yaml  # noqa: PLC0415 - a TOML-only run needs no PyYAML
 
-            roots, repeated = yaml.parse_and_look(source)
-            return Document(source, kind, roots, repeated=repeated)
+            roots, look = yaml.parse_and_look(source)
+            return Document(source, kind, roots, look=look)
     raise Unreadable(source.span(), f"no reader for {kind}")

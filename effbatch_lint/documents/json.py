@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 _SKIPPED = re.compile(r"(?:[ \t\r\n]+|(?P<comment>//[^\n]*|#[^\n]*|/\*.*?\*/))*", re.DOTALL)
 _SKIPPABLE = frozenset(" \t\r\n#/")
 _QUOTED = re.compile(r"'''.*?'''" r'|"(?:[^"\\\n]|\\.)*"' r"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
-_KEY = re.compile(r"[^\s{}\[\],:\"'#/][^\s{}\[\],:]*")
-# An unquoted value may hold blanks and colons (a path, an address); a comment after it needs a blank before.
-_WORD = re.compile(r"[^\s{}\[\],:\"'#](?:(?![ \t](?:#|//|/\*))[^,\]}\"\r\n])*")
+_KEY = re.compile(r"[^\s{}\[\],:\"'#/][^\s{}\[\],:\"]*")
+# An unquoted value may hold blanks and colons (a path, an address); a comment after it needs a blank before, but for
+# a comment after a number or a constant.
+_WORD = re.compile(
+    r"(?:-?[0-9][0-9.eE+-]*|true|false|null)(?=[ \t]*(?:[,\]}#\r\n]|//|/\*|\Z))|"
+    r"[^\s{}\[\],:\"'#](?:(?![ \t](?:#|//|/\*))[^,\]}\"\r\n])*"
+)
 
 
 def parse(source: Source) -> tuple[list[Node], bool]:

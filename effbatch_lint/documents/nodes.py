@@ -34,18 +34,39 @@ class Scalar:
 
 class Entry:
     """A key with its value. ``previous`` are the entries it replaced, the newest first; ``note`` says how it came in
-    when no file did ("--override train.bs=4")."""
+    when no file did ("--override train.bs=4"). A parser hands value and place over as calls, made when they are asked
+    for: of a thousand keys a framework reads a dozen.
+    """
 
-    __slots__ = ("key", "note", "previous", "span", "value")
+    __slots__ = ("_span", "_value", "key", "note", "previous")
 
     def __init__(
-        self, key: str, span: Span | None, value: Node, previous: tuple[Entry, ...] = (), note: str | None = None
+        self,
+        key: str,
+        span: Span | Callable[[], Span] | None,
+        value: Node | Callable[[], Node],
+        previous: tuple[Entry, ...] = (),
+        note: str | None = None,
     ) -> None:
         self.key = key
-        self.span = span
-        self.value = value
+        self._span = span
+        self._value = value
         self.previous = previous
         self.note = note
+
+    @property
+    def value(self) -> Node:
+        """What the key holds."""
+        if callable(self._value):
+            self._value = self._value()
+        return self._value
+
+    @property
+    def span(self) -> Span | None:
+        """Where the key stands."""
+        if callable(self._span):
+            self._span = self._span()
+        return self._span
 
 
 class Sequence:

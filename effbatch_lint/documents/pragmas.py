@@ -11,6 +11,7 @@ without the word costs one search for it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.targets.quantity import UNITS, Quantity, parse_quantity, unit_named
@@ -73,6 +74,9 @@ class Pragmas(NamedTuple):
 WORDS = ("target", "tokens", "unit", "world-size", "tolerance", "ignore", "ignore-file")
 """The words of a pragma."""
 
+# A file that holds more of them than this is no mistake of one word; the first ones say enough.
+MAX_UNKNOWN = 100
+
 _VALUES = {
     "target": "a whole number: target=2048, target=8.4M",
     "tokens": "a whole number of tokens: tokens=8M",
@@ -87,7 +91,7 @@ _PRAGMA = re.compile(
     r"(?P<colon>[ \t]*:|(?=[ \t]+(?:target|tokens|world.size|unit|tolerance)[ \t]*=)|(?=[ \t]+ignore(?:.file)?\[))"
     r"[ \t]*(?P<words>[^#]*)"
 )
-_IGNORE = re.compile(r"(?P<word>[A-Za-z][\w-]*)[ \t]*\[(?P<codes>[^\]\n]*)\](?P<reason>.*)", re.DOTALL)
+_IGNORE = re.compile(r"(?P<word>[A-Za-z][\w-]*)[ \t]*\[(?P<codes>[^\]\n]{0,1000})\](?P<reason>.*)", re.DOTALL)
 _ASSIGNED = re.compile(
     r"(?P<word>[A-Za-z][\w-]*)[ \t]*=[ \t]*(?P<value>(?:\"[^\"]*\"|'[^']*'|[^\s;]+?)?)(?P<end>[,;]?(?=\s|$)|;)"
 )
@@ -121,6 +125,7 @@ class _Reader:
 
     def __init__(self, text: str, codes: Collection[str] | None) -> None:
         self._lines = text.split("\n")
+        self._code_lines: list[int] | None = None
         self._codes = codes
         self._targets: list[Declared] = []
         self._world_sizes: list[WorldSizes] = []
@@ -134,6 +139,8 @@ class _Reader:
 
     def read(self, comment: Comment) -> None:
         """Read the pragmas in one comment."""
+        if len(self._unknown) >= MAX_UNKNOWN:
+            return
         for match in _PRAGMA.finditer(comment.text):
             if match["name"] != "effbatch" or not match["colon"]:
                 span = _within(comment, match.start("name"), match.end("colon"))
@@ -148,7 +155,7 @@ class _Reader:
         """Read ``target=2048 world-size=64 ...`` up to an ``ignore[...]``, whose reason is the rest."""
         values: dict[str, tuple[str, Span]] = {}
         at = 0
-        while at < len(words):
+        while at < len(words) and len(self._unknown) < MAX_UNKNOWN:
             if words[at] in " \t,;":
                 at += 1
             elif ignore := _IGNORE.match(words, at):
@@ -231,8 +238,10 @@ class _Reader:
         """A trailing comment covers its own line; one on a line of its own all down to the next line of code."""
         first = last = comment.span.line
         if not comment.code:
-            below = (number for number, line in enumerate(self._lines[first:], first + 1) if _is_code(line))
-            last = next(below, len(self._lines))
+            if self._code_lines is None:
+                self._code_lines = [number for number, line in enumerate(self._lines, 1) if _is_code(line)]
+            below = bisect_right(self._code_lines, first)
+            last = self._code_lines[below] if below < len(self._code_lines) else len(self._lines)
         return first, last
 
 

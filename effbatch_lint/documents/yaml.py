@@ -7,6 +7,8 @@ therefore costs nothing by itself; it is refused because whoever loads the file 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
+from functools import partial
 
 import yaml
 
@@ -49,15 +51,15 @@ def parse(source: Source) -> list[Node]:
     return [_convert(root, source.path, source.text) for root in _composed(source)]
 
 
-def parse_and_look(source: Source) -> tuple[list[Node], tuple[tuple[str, Span], ...]]:
-    """As :func:`parse`, and the keys that stand twice in one mapping, each at its later place.
+def parse_and_look(source: Source) -> tuple[list[Node], Callable[[], tuple[tuple[str, Span], ...]]]:
+    """As :func:`parse`, and a look for the keys that stand twice in one mapping, each at its later place.
 
     Raises:
         Unreadable: as :func:`parse`.
     """
     roots = _composed(source)
-    repeated = tuple(found for root in roots for found in _repeated(root, source))
-    return [_convert(root, source.path, source.text) for root in roots], repeated
+    nodes = [_convert(root, source.path, source.text) for root in roots]
+    return nodes, lambda: tuple(found for root in roots for found in _repeated(root, source))
 
 
 def _composed(source: Source) -> list[yaml.Node]:
@@ -77,7 +79,7 @@ def _composed(source: Source) -> list[yaml.Node]:
     for root in roots:
         if "*" in source.text:
             _measure(root, source)
-        else:
+        elif _may_be_deep(source.text):
             _measure_depth(root, source)
     return roots
 
@@ -153,6 +155,18 @@ def _count_lines_as_editors_do(root: yaml.Node, text: str) -> None:
         new = [child for child in _children(node) if id(child) not in seen]
         seen.update(map(id, new))
         stack.extend(new)
+
+
+def _may_be_deep(text: str) -> bool:
+    """Whether the text could nest deeper than the limit: judged by its brackets and its indentation, without a walk.
+
+    A level of a block takes a column of indentation, shared by a mapping and a list at most; one in brackets, or in a
+    row of dashes, an opening that is followed by another.
+    """
+    import re  # noqa: PLC0415 - PyYAML has imported it
+
+    nested = len(re.findall(r"[\[{][^\[\]{}]*(?=[\[{])|[-?][ \t]+(?=[-?][ \t])", text))
+    return nested > MAX_DEPTH // 4 or "\n" + " " * (MAX_DEPTH // 4) in text
 
 
 def _measure_depth(root: yaml.Node, source: Source) -> None:
@@ -255,7 +269,7 @@ def _entries(
         if _is_merge(key_node) and not isinstance(value_node, yaml.ScalarNode):
             continue  # merged above; ``<<: !include other.yaml`` stays as it is, for compose/inherit.py
         key = key_node.value
-        entry = Entry(key, _span(key_node, path), _convert(value_node, path, text))
+        entry = Entry(key, partial(_span, key_node, path), partial(_convert, value_node, path, text))
         before = entries.get(key)
         if key in merged:
             merged.discard(key)

@@ -38,9 +38,10 @@ _MICRO = "device_train_microbatch_size"
 _FOUNDRY = (
     "train_loader", "train_loader.dataset", "tokenizer.name", "fsdp_config", "device_eval_batch_size", "algorithms",
     "callbacks", "eval_interval", "console_log_interval", "loggers", "eval_loader", "precision", "train_dataset",
+    "eval_dataset", "save_interval", "save_num_checkpoints_to_keep", "dataset.resolution",
 )  # fmt: skip
 # OLMo took two of the keys over, with another arithmetic; its own are none of Composer's.
-_OLMO = ("model.max_sequence_length", "data.paths", "fsdp.wrapping_strategy", "data.memmap_dtype")
+_OLMO = ("model.max_sequence_length", "data.paths", "fsdp.wrapping_strategy", "data.memmap_dtype", "evaluators")
 
 
 def recognise(config: Config) -> int:

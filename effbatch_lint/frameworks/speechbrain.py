@@ -36,6 +36,7 @@ _SAMPLERS = ("dynamic_batch_sampler_train", "dynamic_batch_sampler")
 _LIMITS = (
     *(f"{sampler}.{limit}" for sampler in _SAMPLERS for limit in ("max_batch_length", "max_batch_len")),
     "max_batch_length_train", "train_max_batch_length", "max_batch_length", "max_batch_len",
+    "seconds_per_batch",
 )  # fmt: skip
 _OWN = (
     "output_folder", "save_folder", "number_of_epochs", "train_log", "epoch_counter", "modules", "checkpointer",

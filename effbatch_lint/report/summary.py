@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from effbatch_lint.report.style import plural
 
 if TYPE_CHECKING:
-    from effbatch_lint.engine import Report
+    from effbatch_lint.report.report import Report
 
 
 def line(report: Report) -> str:

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from effbatch_lint.files import Files
     from effbatch_lint.recipe import Recipe
     from effbatch_lint.targets.target import Target
+    from effbatch_lint.targets.verdict import Verdict
 
 
 class Context(NamedTuple):
-    """The recipe that the batch belongs to, and the files of the call."""
+    """The recipe that the batch belongs to, the files of the call, and how the batch stands to each of its targets."""
 
     recipe: Recipe
     files: Files
+    verdicts: tuple[tuple[Target, Verdict], ...] = ()
 
     def finding(
         self,

@@ -28,7 +28,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.rules.context import declared_label, equation, factors
-from effbatch_lint.targets.verdict import judge, reach
+from effbatch_lint.targets.verdict import reach
 from effbatch_lint.terms import shown
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
 def check(batch: Batch, context: Context) -> Iterator[Finding]:
     """A finding for each target that is the batch times a product of model-parallel degrees."""
-    for target in context.recipe.targets:
-        verdict = judge(batch, target)
+    for target, verdict in context.verdicts:
         if verdict.kind != "model-parallel" or verdict.factor is None:
             continue
         computed = verdict.computed.value

@@ -28,7 +28,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.rules.mismatch import mismatch
-from effbatch_lint.targets.verdict import judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 def check(batch: Batch, context: Context) -> Iterator[Finding]:
     """A finding for each declaration of tokens that the batch misses."""
-    for target in context.recipe.targets:
-        verdict = judge(batch, target)
+    for target, verdict in context.verdicts:
         if verdict.kind == "tokens":
             yield mismatch("EB103", batch, context, target, verdict)

@@ -21,7 +21,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.rules.context import declared_label, factors
-from effbatch_lint.targets.verdict import judge
 from effbatch_lint.terms import shown
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
 
 def check(batch: Batch, context: Context) -> Iterator[Finding]:
     """A finding for each target that cannot be compared, with what is missing."""
-    for target in context.recipe.targets:
-        verdict = judge(batch, target)
+    for target, verdict in context.verdicts:
         if verdict.kind != "unverifiable":
             continue
         notes = []

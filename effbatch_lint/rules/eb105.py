@@ -23,7 +23,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.rules.context import declared_label, equation, factors
-from effbatch_lint.targets.verdict import judge
 from effbatch_lint.terms import shown
 
 if TYPE_CHECKING:
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
 
 def check(batch: Batch, context: Context) -> Iterator[Finding]:
     """A finding for each target that is the batch in another unit."""
-    for target in context.recipe.targets:
-        verdict = judge(batch, target)
+    for target, verdict in context.verdicts:
         if verdict.kind == "unit":
             yield context.finding(
                 "EB105",

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from effbatch_lint.compose.spelling import path_of
 from effbatch_lint.documents.nodes import Mapping, Scalar
 from effbatch_lint.findings import Label
 
@@ -43,8 +44,10 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
         if not isinstance(holder, Mapping):
             continue
         for earlier in holder.duplicates:
-            if earlier.key == name:
-                yield _finding(context, earlier, holder.entries[name])
+            counting = holder.entries[name] if earlier.key == name else None
+            # A key in two files of one run is for its framework to judge: gpt-neox refuses it.
+            if counting is not None and path_of(earlier.span) == path_of(counting.span):
+                yield _finding(context, earlier, counting)
 
 
 def _finding(context: Context, earlier: Entry, counting: Entry) -> Finding:

@@ -42,8 +42,8 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
     ):
         if term is None or term.known or not term.spans or term.how != "unknown":
             continue
-        if term.reason == layout.world.reason:
-            continue  # nothing in the file: it follows from the world size, which the launcher decides
+        if batch.refused or term.reason == layout.world.reason:
+            continue  # it follows from what is refused, or from the world size, which the launcher decides
         yield context.finding("EB903", f"{term.reason}", Label(term.spans[0], "not known"))
     for key, name in context.recipe.missing:
         origin = context.recipe.config.origin(key)

@@ -38,7 +38,7 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
     if not speaking:
         return found
     pragmas = [(document, read.files.pragmas(document)) for document in speaking]
-    claimed = {path for recipe in read.recipes for path in recipe.config.files}
+    claimed = {path for recipe in read.recipes for path in recipe.config.files} | read.failed
     for document, stated in pragmas:
         found += [
             _said("EB905", unknown.message, unknown.span, None)._replace(help=unknown.help)
@@ -70,6 +70,11 @@ def unreadable(error: Unreadable) -> Finding:
 
 def _recipe(recipe: Recipe, read: Read) -> Iterator[Finding]:
     context = Context(recipe, read.files)
+    if recipe.targets and recipe.batches:
+        from effbatch_lint.targets.verdict import judge  # noqa: PLC0415 - most configs declare nothing
+
+        verdicts = tuple((target, judge(recipe.batches[0], target)) for target in recipe.targets)
+        context = context._replace(verdicts=verdicts)
     for number, batch in enumerate(recipe.batches):
         yield from problems(batch, context)
         for rule in TABLE:

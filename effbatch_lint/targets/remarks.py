@@ -103,8 +103,8 @@ def find_claims(source: Source, kind: str) -> list[Claim]:
 
 def may_claim(line: str) -> bool:
     """Whether a line with a comment is worth reading: there is a number in it, and a word of ours."""
-    if _DIGIT.search(line) is None:
-        return False
+    if _DIGIT.search(line) is None or "effbatch:" in line:
+        return False  # a pragma is no remark
     lower = line.lower()
     if any(map(lower.__contains__, _BATCH_WORDS)):
         return True

@@ -83,4 +83,6 @@ def test_same_as_hydra(tree: dict[str, str], overrides: list[str]) -> None:
         folder = Path(name).resolve()
         oracle.write(folder, tree)
         expected = oracle.theirs(folder, "config", overrides)
-        assert oracle.ours(folder, "config", overrides) == expected, oracle.reason(folder, "config", overrides)
+        why = oracle.reason(folder, "config", overrides)
+        assert oracle.ours(folder, "config", overrides) == expected, why
+        assert "not valid YAML" not in why

@@ -160,6 +160,8 @@ def test_strict_json(text: str) -> None:
         ('{"a": 010, "b": 1_000, "c": yes, "d": True}', {"a": "010", "b": "1_000", "c": "yes", "d": "True"}, False),
         (r'{"a": "\x"}', {"a": r"\x"}, False),
         ('{"a": 5 // x, y\n}', {"a": 5}, True),
+        ('{"a": -5e3// x\n, "b": true/* y */, "c": [null#z\n]}', {"a": -5e3, "b": True, "c": [None]}, True),
+        ('{"a": 5x, "b": 5 6, "c": truely}', {"a": "5x", "b": "5 6", "c": "truely"}, False),
     ],
 )
 def test_hjson(text: str, value: object, commented: bool) -> None:  # noqa: FBT001
@@ -216,7 +218,7 @@ def test_nesting_has_a_limit(opening: str, closing: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["/* " * 200_000, '"\\' * 200_000, "'''" * 150_000, "a" + " " * 400_000, '{"a": x' + " /" * 200_000, "[" + "\n" * 400_000, "{a:" + "'" * 200_000],
+    ["/* " * 200_000, '"\\' * 200_000, "'''" * 150_000, "a" + " " * 400_000, '{"a": x' + " /" * 200_000, "[" + "\n" * 400_000, "{a:" + "'" * 200_000, "{a" + '"\\' * 200_000],
     ids=lambda text: repr(text[:6]),
 )  # fmt: skip
 def test_odd_text_is_refused_in_time(text: str) -> None:

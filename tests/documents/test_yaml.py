@@ -216,14 +216,14 @@ def test_documents() -> None:
 @pytest.mark.usefixtures("loader")
 def test_the_last_of_two_equal_keys_counts_and_the_first_is_kept() -> None:
     text = "a: 1\nb: {c: 2, c: 3}\na: 4\na: 5\n"
-    roots, repeated = parse_and_look(source(text))
+    roots, look = parse_and_look(source(text))
     root = only(roots)
     assert plain_value(root, "pyyaml") == pyyaml.safe_load(text) == {"a": 5, "b": {"c": 3}}
     assert [covered(text, entry.value.span) for entry in root.duplicates] == ["1", "4"]
     below = root.entries["b"].value
     assert isinstance(below, Mapping)
     assert [covered(text, entry.value.span) for entry in below.duplicates] == ["2"]
-    assert sorted((name, span.line) for name, span in repeated) == [("a", 3), ("a", 4), ("c", 2)]
+    assert sorted((name, span.line) for name, span in look()) == [("a", 3), ("a", 4), ("c", 2)]
 
 
 def test_a_merged_value_that_is_replaced_is_remembered_and_is_no_duplicate() -> None:
