@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.verl_checks import actor_checks, checks
+from effbatch_lint.frameworks.verl_checks import checks, missing_micro, worker_checks
 from effbatch_lint.frameworks.verl_devices import pool
 from effbatch_lint.frameworks.verl_engines import engine_layout, worker_engine
 from effbatch_lint.frameworks.verl_sft import is_sft, sft_batch
-from effbatch_lint.frameworks.verl_steps import Step, old_workers, step
+from effbatch_lint.frameworks.verl_steps import old_workers, step
 from effbatch_lint.terms import Term, floor, product, total, unknown
 
 if TYPE_CHECKING:
@@ -55,20 +55,19 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         yield sft_batch(config, launch)
         return
     world, conflict = pool(config, launch.world_size)
-    actor = _batch(config, ACTOR, world)
+    actor = _batch(config, ACTOR, world, launch)
     yield actor._replace(problems=(*conflict, *checks(config, world), *actor.problems))
     if config.has("critic") and _needs_critic(config):
-        yield _batch(config, CRITIC, world)._replace(name="critic")
+        yield _batch(config, CRITIC, world, launch)._replace(name="critic")
 
 
-def _batch(config: Config, worker: str, world: Term) -> Batch:
-    engine = worker_engine(config, worker)
-    layout = engine_layout(config, engine, world)
+def _batch(config: Config, worker: str, world: Term, launch: Launch) -> Batch:
+    layout = engine_layout(config, worker_engine(config, worker), world)
     prompts = config.integer(f"{worker}.ppo_mini_batch_size", f"{ACTOR}.ppo_mini_batch_size", default=256)
     completions = config.integer("rllm.rollout.n", "actor_rollout_ref.rollout.n", default=1)
     declared = product(prompts, completions).named(f"{prompts.key} x rollout.n")
     taken = _of_rollout(config, prompts, completions) if is_rllm(config) else declared
-    divided: Step = step(config, worker, taken, layout, old=old_workers(config))
+    divided = step(config, worker, taken, layout, old=old_workers(config))
     return Batch(
         micro=divided.micro,
         accumulation=divided.accumulation,
@@ -84,7 +83,8 @@ def _batch(config: Config, worker: str, world: Term) -> Batch:
         items_per_prompt=completions,
         problems=(
             *divided.problems,
-            *(actor_checks(config, worker, engine, prompts, completions, layout) if not is_rllm(config) else ()),
+            *missing_micro(config, worker, launch),
+            *(() if is_rllm(config) else worker_checks(config, worker, prompts, completions, layout)),
         ),
         profile="rLLM" if is_rllm(config) else "up to 0.7" if old_workers(config) else None,
     )

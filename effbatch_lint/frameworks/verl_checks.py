@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
 from effbatch_lint.frameworks.verl_engines import engine_layout, worker_engine
+from effbatch_lint.frameworks.verl_steps import old_workers
 from effbatch_lint.terms import Term, exact, product, shown
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from effbatch_lint.batch import Layout
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.verl_engines import Engine
+    from effbatch_lint.launch import Launch
 
 _ACTOR = "actor_rollout_ref.actor"
 
@@ -63,19 +64,13 @@ def _whole_rollout(config: Config, world: Term) -> Iterator[Problem]:
     )
 
 
-def actor_checks(
-    config: Config, worker: str, engine: Engine, prompts: Term, completions: Term, layout: Layout
-) -> Iterator[Problem]:
-    """The checks of one worker: its keys among themselves, and its mini batch against the rollout."""
-    dynamic = config.flag(f"{worker}.use_dynamic_bsz")
-    # A tree without a command line waits for one, which has to set the micro batch.
-    if not dynamic and config.overrides:
-        yield from _micro_keys(config, worker)
+def worker_checks(config: Config, worker: str, prompts: Term, completions: Term, layout: Layout) -> Iterator[Problem]:
+    """The checks of one worker: its mini batch against the rollout, and what Ulysses needs."""
     rollout = config.integer("data.train_batch_size", default=1024)
     if rollout.value and prompts.value:
         yield from _rollout(rollout, prompts, completions)
     packed = config.flag("actor_rollout_ref.model.use_remove_padding", default=True)
-    if engine.fsdp and (layout.context.value or 1) > 1 and not packed:
+    if worker_engine(config, worker).fsdp and (layout.context.value or 1) > 1 and not packed:
         yield Problem(
             "EB304",
             f"{layout.context.key} is {shown(layout.context.value)}, and Ulysses needs "
@@ -86,8 +81,11 @@ def actor_checks(
         )
 
 
-def _micro_keys(config: Config, worker: str) -> Iterator[Problem]:
+def missing_micro(config: Config, worker: str, launch: Launch) -> Iterator[Problem]:
+    """A fixed micro batch needs its key, and one only. A tree without a command line waits for one that gives it."""
     each, whole = f"{worker}.ppo_micro_batch_size_per_gpu", f"{worker}.ppo_micro_batch_size"
+    if config.flag(f"{worker}.use_dynamic_bsz") or not (config.overrides or launch.launcher):
+        return
     if config.has(each) and config.has(whole):
         yield Problem(
             "EB304",
@@ -96,11 +94,11 @@ def _micro_keys(config: Config, worker: str) -> Iterator[Problem]:
             refuses=True,
             help=f"remove {whole}",
         )
-    elif not config.has(each) and not config.has(whole):
+    elif not config.has(each) and not (config.has(whole) and old_workers(config)):
         yield Problem(
             "EB304",
             f"{each} is not set, and use_dynamic_bsz is off: nothing says how many completions a device takes at once",
-            (config.integer(f"{worker}.ppo_mini_batch_size"),),
+            (config.integer(whole, f"{worker}.ppo_mini_batch_size"),),
             refuses=True,
             help=f"set {each}, or use_dynamic_bsz",
         )

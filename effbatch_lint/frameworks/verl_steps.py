@@ -31,7 +31,7 @@ def old_workers(config: Config) -> bool:
     return (
         config.has("actor_rollout_ref.actor.strategy")
         and config.has("actor_rollout_ref.hybrid_engine")
-        and (not config.has("model_engine"))
+        and not config.has("model_engine")
     )
 
 
