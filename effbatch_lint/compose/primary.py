@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from effbatch_lint.files import Files
 
 
+# A config that is missing may hold anything.
+_ANYTHING = Store({}, "it is not in the project")
+
+
 class Composed(NamedTuple):
     """What a file composes to. ``refusal`` is why Hydra would stop, where parts of the tree are not in the project:
     what they may hold is unknown then, and the rest holds."""
@@ -39,7 +43,6 @@ def composed(
     folder, name = os.path.split(document.source.real)
     words = [_set(word, folder) for word in overrides]
 
-    lenient = Store(more="it is not in the project")
     # The header ``# @package _group_`` means something only before version_base 1.2.
     legacy = "@package _group_" in document.source.text[:512]
     try:
@@ -47,11 +50,12 @@ def composed(
     except Unreadable as error:
         if error.code != "EB902":
             raise
-        if _belongs_above(document, files):
+        # The group "hydra" holds parts of Hydra's own config.
+        if os.path.basename(folder) == "hydra" or _belongs_above(document, files):
             return None
         refusal = error
         try:
-            found = compose(files, [folder], name, words, store=lenient, companion=companion, legacy=legacy)
+            found = compose(files, [folder], name, words, store=_ANYTHING, companion=companion, legacy=legacy)
         except Unreadable:
             raise error from None
     return Composed(_resolved(found, document, words), refusal)

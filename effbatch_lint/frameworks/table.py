@@ -18,6 +18,8 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("fairseq", ("optimization:", "--max-tokens", "--max-sentences", "--update-freq")),
     ("nemo", ("model_parallel_size", "train_ds", "exp_manager")),
     ("nemo2", ("nemo.collections", "nemo.lightning", "nemo llm", "nemo vlm")),
+    ("nemo_rl", ("train_global_batch_size",)),
+    ("verl", ("actor_rollout_ref", "verl.", "partial_pretrain")),
     ("litgpt", ("micro_batch_size", "global_batch_size")),
     ("nanotron", ("batch_accumulation_per_replica",)),
     ("torchtitan", ("dump_folder", "flavor", "parallel_degree", "parallel_shard_degree", "local_batch_size",

@@ -1,0 +1,125 @@
+"""verl: ppo_mini_batch_size prompts make an optimizer step, each with rollout.n completions.
+
+    B = ppo_mini_batch_size x rollout.n                                     completions
+    accumulation = B / replicas / ppo_micro_batch_size_per_gpu              (depends on the data with use_dynamic_bsz)
+
+Upstream: verl-project/verl, verl/trainer/ppo/v1/trainer_base.py (_update_actor, _update_critic), verl/workers/
+engine_workers.py (train_mini_batch), verl/workers/engine/utils.py (prepare_micro_batches), verl/trainer/ppo/utils.py
+(need_critic); the layout is verl_engines', what is refused verl_checks', SFT verl_sft's.
+
+``train_batch_size`` and ``ppo_mini_batch_size`` count prompts, the micro batch counts completions and is not multiplied.
+Up to release 0.7 the FSDP worker divided with ``//``, so that B was rounded down to a multiple of the replicas; a tree
+without ``model_engine`` is of that time. rLLM takes ``ppo_mini_batch_size`` only to choose the number of steps.
+
+A launch script names its keys one by one over verl's own tree, which lies in verl's package: what is not given has the
+defaults of verl/trainer/config.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from effbatch_lint.batch import Batch
+from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.verl_checks import checks, missing_micro, worker_checks
+from effbatch_lint.frameworks.verl_devices import pool
+from effbatch_lint.frameworks.verl_engines import engine_layout, worker_engine
+from effbatch_lint.frameworks.verl_sft import is_sft, sft_batch
+from effbatch_lint.frameworks.verl_steps import old_workers, step
+from effbatch_lint.terms import Term, floor, product, total, unknown
+
+if TYPE_CHECKING:
+    from effbatch_lint.compose.config import Config
+    from effbatch_lint.launch import Launch
+
+ACTOR, CRITIC = "actor_rollout_ref.actor", "critic"
+_KEYS = (
+    f"{ACTOR}.ppo_mini_batch_size", f"{ACTOR}.ppo_micro_batch_size_per_gpu", f"{ACTOR}.ppo_micro_batch_size",
+    f"{ACTOR}.use_dynamic_bsz", f"{ACTOR}.ppo_max_token_len_per_gpu", f"{ACTOR}.strategy", f"{ACTOR}.optim.lr",
+    "actor_rollout_ref.rollout.n", "actor_rollout_ref.model.path", "data.train_batch_size", "data.max_response_length",
+    "algorithm.adv_estimator", "trainer.n_gpus_per_node", "trainer.nnodes", "model_engine",
+)  # fmt: skip
+
+
+def recognise(config: Config) -> int:
+    """Keys of the actor, which no other trainer has; or the SFT trainer's engine beside its data."""
+    if config.has("actor_rollout_ref.actor", "actor_rollout_ref.rollout"):
+        return 2 + config.count(*_KEYS)
+    return is_sft(config)
+
+
+def read(config: Config, launch: Launch) -> Iterator[Batch]:
+    """The actor's batch, and the critic's where the advantage needs one."""
+    if not config.has("actor_rollout_ref"):
+        yield sft_batch(config, launch)
+        return
+    world, conflict = pool(config, launch.world_size)
+    actor = _batch(config, ACTOR, world, launch)
+    yield actor._replace(problems=(*conflict, *checks(config, world), *actor.problems))
+    if config.has("critic") and _needs_critic(config):
+        yield _batch(config, CRITIC, world, launch)._replace(name="critic")
+
+
+def _batch(config: Config, worker: str, world: Term, launch: Launch) -> Batch:
+    layout = engine_layout(config, worker_engine(config, worker), world)
+    prompts = config.integer(f"{worker}.ppo_mini_batch_size", f"{ACTOR}.ppo_mini_batch_size", default=256)
+    completions = config.integer("rllm.rollout.n", "actor_rollout_ref.rollout.n", default=1)
+    declared = product(prompts, completions).named(f"{prompts.key} x rollout.n")
+    taken = _of_rollout(config, prompts, completions) if is_rllm(config) else declared
+    divided = step(config, worker, taken, layout, old=old_workers(config))
+    return Batch(
+        micro=divided.micro,
+        accumulation=divided.accumulation,
+        layout=layout,
+        sequence_length=total(
+            config.integer("data.max_prompt_length", default=512),
+            config.integer("data.max_response_length", default=512),
+        ).named("data.max_prompt_length + data.max_response_length"),
+        unit="completions",
+        global_batch=divided.batch,
+        declared=declared,
+        tokens_bound="at most",
+        items_per_prompt=completions,
+        problems=(
+            *divided.problems,
+            *missing_micro(config, worker, launch),
+            *(() if is_rllm(config) else worker_checks(config, worker, prompts, completions, layout)),
+        ),
+        profile="rLLM" if is_rllm(config) else "up to 0.7" if old_workers(config) else None,
+    )
+
+
+def is_rllm(config: Config) -> bool:
+    """Whether rLLM drives verl's workers."""
+    return config.count("rllm", "rllm/backend") > 0
+
+
+def _of_rollout(config: Config, prompts: Term, completions: Term) -> Term:
+    """In rLLM (rllm/trainer/verl/verl_backend.py) a rollout is divided into train_batch_size // ppo_mini_batch_size steps."""
+    rollout = config.integer("data.train_batch_size", default=1024)
+    steps = floor(rollout, prompts)
+    if steps.value is None or rollout.value is None:
+        return unknown(steps.reason or rollout.reason or "unknown", *rollout.origins, *prompts.origins)
+    steps = steps._replace(value=max(1, steps.value))
+    return floor(product(rollout, completions), steps).named("data.train_batch_size x rollout.n / steps")
+
+
+def _needs_critic(config: Config) -> bool:
+    if config.has("critic.enable"):
+        return config.flag("critic.enable")
+    return (config.text("algorithm.adv_estimator") or "gae") == "gae"
+
+
+FRAMEWORK = Framework(
+    name="verl",
+    formula="ppo_mini_batch_size x rollout.n = ppo_micro_batch_size_per_gpu x accumulation x replicas",
+    sources=(
+        "verl-project/verl verl/trainer/ppo/v1/trainer_base.py",
+        "verl-project/verl verl/workers/engine_workers.py",
+        "verl-project/verl verl/utils/config.py",
+    ),
+    recognise=recognise,
+    read=read,
+    dialect="omegaconf",
+)
