@@ -205,12 +205,13 @@ def _output(command: Text, whole: Text, state: State) -> Text:
     found = state.substitute(command, state)
     # The output's last line ends are dropped.
     found = found.rstrip("\n")
-    if found.known:
-        return found
-    places = whole.spans
-    return Text(
-        piece if piece.spans or piece.reason is None else piece._replace(spans=places) for piece in found.pieces
-    )
+    places = whole.spans[:1]
+    pieces = [
+        # A pipeline's unknown output stands in the script as the whole substitution.
+        piece if piece.reason is None or piece.spans else piece._replace(text=whole.display, spans=places)
+        for piece in found.pieces
+    ]
+    return found if found.known else Text(pieces)
 
 
 def _assembled(found: Iterator[Atom], state: State) -> list[Text]:

@@ -72,11 +72,10 @@ def follow(
 ) -> Script:
     """Follow script text that may come from anywhere: a file, a ``bash -c`` string, a here-document, a manifest.
 
-    ``source`` is the file that it belongs to; ``directives`` are those of the job that it runs in, when it has none.
+    ``source`` is the file that it belongs to; ``directives`` are those of the job that it runs in, if any.
     """
-    asked = scheduler.read(text)
-    if asked.scheduler is None and directives is not None:
-        asked = directives
+    # Inside a job the lines of another script are comments.
+    asked = directives if directives is not None and directives.scheduler is not None else scheduler.read(text)
     reader = _Reader(files, source)
     interpreter = Interpreter(reader, source.path)
     state = State(source.real, interpreter.substitute)

@@ -163,7 +163,8 @@ def _program(shell: Interpreter, command: Command, state: State) -> None:
                 state.write(target, stdin, append=any(word.chars == "-a" for word in found[1:]))
     if state.captured is not None:
         printed = stdin if name == "tee" else _printed(shell, found, stdin, state)
-        why = f"the output of {name} is known on the training machine only"
+        fed = None if stdin is None else stdin.reason
+        why = fed or f"the output of {name} is known on the training machine only"
         state.captured.append(unknowable(f"$({spaced(found).display})", why) if printed is None else printed)
     if len(shell.commands) < MAX_COMMANDS:
         shell.commands.append(
