@@ -12,6 +12,7 @@ from effbatch_lint.documents.shell.text import Text, of_source
 from effbatch_lint.launch import Allocation, Launch
 from effbatch_lint.launchers import (
     accelerate,
+    beaker,
     clis,
     composer,
     deepspeed,
@@ -44,11 +45,13 @@ class Started(NamedTuple):
         launches: the launch lines, those of a bare run first, each once.
         problems: why a part of the script could not be read (EB901).
         written: the files that the script writes, by the name that it uses.
+        variables: what the script's variables hold at its end, for a script that hands them to one that is not here.
     """
 
     launches: list[Launch]
     problems: list[Unreadable]
     written: Mapping[str, Text]
+    variables: Mapping[str, Text] = {}
 
 
 def launches(
@@ -91,7 +94,7 @@ def started(
         found.extend(peeled(start))
         if len(found) > MAX_LAUNCHES:
             break
-    return Started(_distinct(found), followed.problems, followed.files)
+    return Started(_distinct(found), followed.problems, followed.files, followed.variables)
 
 
 def _distinct(found: list[Launch]) -> list[Launch]:
@@ -154,6 +157,8 @@ def _step(start: Start) -> Start | Launch | None:
             return composer.peel(start)
         case "ray":
             return ray.peel(start)
+        case "gantry":
+            return beaker.gantry(start)
         case "swift" | "megatron":
             return clis.swift(start)
         case "llamafactory-cli" | "lmf":
@@ -206,7 +211,7 @@ def _script(start: Start, rest: tuple[Text, ...], depth: int) -> Iterator[Launch
         devices = words.term(rest[1], "distributed_train.sh")
         start = start._replace(launcher="torchrun", devices=devices, world_size=devices, processes=devices)
         yield start.launch("train.py", rest[2:])
-    elif any(word.chars.startswith("--") or "=" in word.chars for word in rest[1:]):
+    elif start.launcher is not None or any(word.chars.startswith("--") or "=" in word.chars for word in rest[1:]):
         why = f"{rest[0].display}, which starts the program, is not in the project"
         start = start._replace(world_size=start.world_size or unknown(why, *words.origins(rest[0], "script")))
         yield start.launch(rest[0].display, rest[1:], launcher="bash")

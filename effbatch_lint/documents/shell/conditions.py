@@ -130,16 +130,16 @@ def _unary(operator: str, operand: Text) -> Truth:
 def _filled(text: Text) -> Truth:
     """Whether a text is not empty."""
     if any(piece.reason is None or piece.filled for piece in text.pieces):
-        return TRUE
+        return Truth(value=True, bare=True, kind="emptiness")
     if not text:
-        return FALSE
+        return Truth(value=False, bare=False, kind="emptiness")
     return Truth(None, False if text.unset else None, "emptiness")
 
 
 def all_of(left: Truth, right: Truth) -> Truth:
     """Both."""
     value = _and(left.value, right.value)
-    kinds = {truth.kind for truth in (left, right) if truth.value is None}
+    kinds = {truth.kind for truth in (left, right) if truth.value is None or value is not None}
     return Truth(value, _and(left.bare, right.bare), kinds.pop() if len(kinds) == 1 else "test")
 
 

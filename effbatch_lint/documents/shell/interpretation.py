@@ -181,9 +181,10 @@ class Interpreter:
     ) -> list[State]:
         """Go one way where the condition is known, else both, the way of a bare run first.
 
-        A test for an empty variable is followed as in a bare run, unless that run ends there.
+        A test for an empty variable is followed as in a bare run, unless that run ends there: then the variable is
+        one that somebody has to fill in (``CONTAINER=""`` at the top of the script), and the way on is meant.
         """
-        if truth.value is not None:
+        if truth.value is not None and truth.kind != "emptiness":
             return (when_true if truth.value else when_false)(state)
         first = truth.bare is not False
         asks = truth.kind == "emptiness" and truth.bare is not None
@@ -194,6 +195,8 @@ class Interpreter:
         state.status = Truth.of(first)
         taken = ways[first](state)
         ended = all(each.signal == "exit" for each in taken)
+        if truth.value is not None:
+            ended = ended and all(each.status.value is False for each in taken)
         if asks and not ended:
             return taken
         # Where a bare run ends, the way on is the one that is meant.

@@ -8,6 +8,7 @@ from effbatch_lint.documents.shell import arithmetic, conditions, expansion, wor
 from effbatch_lint.documents.shell.branches import blur, settled
 from effbatch_lint.documents.shell.state import State, Value
 from effbatch_lint.documents.shell.syntax import Code, statements
+from effbatch_lint.documents.shell.text import Text, unknowable
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -104,7 +105,11 @@ def while_statement(shell: Interpreter, code: Code, node: Node, state: State) ->
             before = each.fork()
             truth = shell.condition(code, test, each)
             truth = truth.negated() if until else truth
-            if truth.value is False or (truth.value is None and truth.bare is False):
+            if truth.value is False:
+                finished.append(each)
+                continue
+            if truth.value is None and truth.bare is False:
+                _perhaps(shell, code, body, each)
                 finished.append(each)
                 continue
             for after in one_round(shell, code, body, [each], sure=truth.value is True):
@@ -116,6 +121,27 @@ def while_statement(shell: Interpreter, code: Code, node: Node, state: State) ->
         if not states:
             break
     return [_left_loop(each) for each in settled([*finished, *states])]
+
+
+def _perhaps(shell: Interpreter, code: Code, body: Node, state: State) -> None:
+    """A loop over arguments that nobody gave (``while [ $# -gt 0 ]``): what it would set keeps the script's default.
+
+    A variable whose default is empty is one that an argument has to fill.
+    """
+    mark = len(shell.commands)
+    for after in shell.sequence(code, body.named_children, [state.fork()]):
+        if after.signal == "exit":
+            continue
+        for name, value in after.variables.items():
+            held = state.variables.get(name)
+            if value == held or not isinstance(held, Text):
+                continue
+            if held:
+                state.variables[name] = held.noted("the script's default, which its arguments may replace")
+            else:
+                why = f"{name} is set from the script's arguments, which are not given"
+                state.variables[name] = unknowable(f"${name}", why, unset=True)
+    del shell.commands[mark:]
 
 
 def _left_loop(state: State) -> State:

@@ -31,12 +31,14 @@ class Script(NamedTuple):
         directives: what it asks its scheduler for.
         files: the files that it writes, by the name that it uses.
         problems: why a part could not be read.
+        variables: what its variables hold at the end of a bare run.
     """
 
     commands: list[Command]
     directives: Directives
     files: Mapping[str, Text]
     problems: list[Unreadable]
+    variables: Mapping[str, Text]
 
 
 def read(
@@ -102,7 +104,8 @@ def follow(
     found = dict(written_files or {})
     for each in states:
         found.update(each.files)
-    return Script(interpreter.commands, asked, found, problems)
+    variables = {name: value for name, value in states[0].variables.items() if isinstance(value, Text)}
+    return Script(interpreter.commands, asked, found, problems, variables)
 
 
 def _errors(text: Text, source: Source) -> list[Unreadable]:
