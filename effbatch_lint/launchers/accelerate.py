@@ -16,7 +16,7 @@ from effbatch_lint.documents.shell.text import Text, written
 from effbatch_lint.launchers import words
 from effbatch_lint.launchers.written import find
 from effbatch_lint.source import Unreadable
-from effbatch_lint.terms import Term, floor, product, unknown
+from effbatch_lint.terms import ONE, Term, floor, product, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.launchers.start import Start
@@ -27,6 +27,7 @@ SWITCHES = frozenset((
     "same-network", "m", "module", "no-python", "tpu-cluster", "no-tpu-cluster", "tpu-use-sudo", "downcast-bf16",
     "debug", "fp8-use-autocast-during-eval", "help", "h", "use-xpu", "ipex", "use-mps-device",
 ))  # fmt: skip
+_DISTRIBUTED = frozenset(("multi-gpu", "use-deepspeed", "use-fsdp", "use-megatron-lm", "tpu"))
 # Where the config file keeps what the command line writes flat.
 _DEEPSPEED = frozenset((
     "deepspeed_config_file", "zero_stage", "offload_optimizer_device", "offload_param_device",
@@ -47,6 +48,13 @@ def peel(start: Start) -> Start:
     machines = _number(config, "num_machines") or start.default(1, "--num_machines")
     if processes.value is not None and processes.value < 0:
         processes = unknown("num_processes is -1: it must be given on the command line", *processes.origins)
+    if config.text("distributed_type") == "NO" and not found.switches & _DISTRIBUTED:
+        # The simple launcher starts one process, whatever num_processes says.
+        where = config.origin("distributed_type")
+        processes = Term(
+            1, "derived", (where,) if where else (), "distributed_type NO is one process", None, "num_processes"
+        )
+        machines = ONE
     devices = floor(processes, machines) if machines.value != 1 else processes
     rest = found.rest
     if rest and "no-python" not in found.switches:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from effbatch_lint.launchers import torchrun, words
+from effbatch_lint.documents.shell.text import Text, written
+from effbatch_lint.launchers import accelerate, torchrun, words
 from effbatch_lint.terms import ONE, Term, product, unknown
 
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     from effbatch_lint.launchers.start import Start
 
 # Console scripts whose first word is a subcommand; the framework reads the devices out of its own configuration.
-WITH_SUBCOMMAND = frozenset(("litgpt", "axolotl", "trl", "oumi", "llmtune", "nemo", "lightning", "dora"))
+WITH_SUBCOMMAND = frozenset(("litgpt", "axolotl", "oumi", "llmtune", "nemo", "lightning", "dora"))
 # Console scripts that train by themselves.
-ALONE = frozenset(("fairseq-train", "fairseq-hydra-train", "accelerate-launch", "rl", "sft", "orchestrator", "trainer"))
-_TRAINING = frozenset(("sft", "pt", "rlhf", "train", "pretrain", "finetune", "dpo", "grpo", "kto"))
+ALONE = frozenset(("rl", "sft", "orchestrator", "trainer"))
+_TRAINING = frozenset((
+    "sft", "pt", "rlhf", "train", "pretrain", "finetune", "dpo", "grpo", "kto", "reward", "rloo", "orpo", "cpo",
+))  # fmt: skip
 
 
 def swift(start: Start) -> Launch | None:
@@ -66,6 +69,58 @@ def tune(start: Start) -> Launch | None:
         return below.launch(rest[0].display, rest[1:]) if rest else None
     start = start._replace(launcher="tune", nodes=ONE, devices=ONE, processes=ONE, world_size=ONE)
     return start.launch(start.words[2].display, start.words[3:])
+
+
+def fairseq(start: Start) -> Launch:
+    """``fairseq-train`` and ``fairseq-hydra-train``: a process per visible device, or as many as it is told."""
+    own = {argument.name: argument for argument in words.arguments(start.words[1:])}
+    world = start.visible() or unknown("fairseq takes all devices of the machine: distributed_world_size is not given")
+    for name in ("distributed-world-size", "distributed_training.distributed_world_size"):
+        if name in own:
+            world = words.number(own[name])
+    start = start._replace(launcher=start.name, world_size=world, processes=world)
+    return start.launch(start.name, start.words[1:])
+
+
+# What `trl` hands to accelerate launch: trl/cli/main.py.
+_LAUNCH_FLAGS = frozenset((
+    "accelerate-config", "config-file", "num-processes", "num-machines", "machine-rank", "main-process-ip",
+    "main-process-port", "gpu-ids", "mixed-precision",
+))  # fmt: skip
+# trl/accelerate_configs: 8 processes on one machine, but for single_gpu, whose distributed_type NO is one process.
+_TRL_CONFIGS = {"single_gpu": 1} | dict.fromkeys(("fsdp1", "fsdp2", "multi_gpu", "zero1", "zero2", "zero3"), 8)
+
+
+def trl(start: Start) -> Launch | Start | None:
+    """``trl sft``: accelerate's flags among the program's; ``--accelerate_config`` names a file or one of trl's own."""
+    if len(start.words) < 2 or start.words[1].chars not in _TRAINING:  # noqa: PLR2004 - a subcommand
+        return None
+    launch: list[Text] = []
+    rest: list[Text] = []
+    at = 2
+    while at < len(start.words):
+        word = start.words[at]
+        name = word.chars.partition("=")[0].lstrip("-").replace("_", "-")
+        width = 1 if "=" in word.chars else 2
+        if word.chars.startswith("--") and name in _LAUNCH_FLAGS:
+            launch.extend(start.words[at : at + width])
+            at += width
+        else:
+            rest.append(word)
+            at += 1
+    found = words.options(launch)
+    preset = found.values.get("accelerate-config")
+    if preset is None or preset.chars not in _TRL_CONFIGS:
+        renamed = [written("--config_file") if word.chars == "--accelerate_config" else word for word in launch]
+        below = accelerate.peel(start.left([*renamed, *start.words[:1]]))
+    else:
+        below = accelerate.peel(start.left([*launch, *start.words[:1]]))
+        if found.term("num-processes") is None:
+            count = _TRL_CONFIGS[preset.chars]
+            where = words.origins(preset, "--accelerate_config")
+            world = Term(count, "default", where, f"trl's {preset.chars} config", None, "num_processes")
+            below = below._replace(nodes=ONE, devices=world, world_size=world, processes=world)
+    return below.launch(f"trl {start.words[1].chars}", rest)
 
 
 def other(start: Start) -> Launch | None:

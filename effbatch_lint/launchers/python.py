@@ -48,6 +48,11 @@ def peel(start: Start) -> Start | Launch | None:
             return launcher
     elif name.rpartition("/")[2] in ("torchrun", "deepspeed", "accelerate", "composer"):
         return start.left(rest)  # `python $(which deepspeed)`
+    elif name.rpartition("/")[2] == "deepy.py" and len(rest) > 1:
+        # gpt-neox's own launcher: the program follows, and its config files say what deepspeed is told.
+        visible = start.visible()
+        world = visible or unknown("the hostfile and the number of devices are stated in gpt-neox's own config files")
+        return start._replace(launcher="deepy", devices=visible, world_size=world).launch(rest[1].display, rest[2:])
     return _launch(start, name, rest)
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.documents.shell.text import Text, spaced
 from effbatch_lint.launchers import words
-from effbatch_lint.terms import Term, product, unknown
+from effbatch_lint.terms import product, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from effbatch_lint.launch import Argument
     from effbatch_lint.launchers.start import Start
+    from effbatch_lint.terms import Term
 
 _SWITCHES = frozenset(("no-wait", "verbose", "v", "help"))
 # Nodes, devices per node. verl: trainer/main_ppo.py (init_resource_pool_mgr); slime: utils/arguments.py.
@@ -54,14 +55,5 @@ def own_words(found: Sequence[Argument]) -> tuple[Term, Term] | None:
     given = {argument.name.replace("_", "-") if argument.dashes else argument.name: argument for argument in found}
     for nodes, devices in OWN_WORDS:
         if nodes in given and devices in given:
-            return _term(given[nodes]), _term(given[devices])
+            return words.number(given[nodes]), words.number(given[devices])
     return None
-
-
-def _term(argument: Argument) -> Term:
-    text = argument.text or ""
-    if argument.reason is not None:
-        return unknown(f"{argument.name} is {text}: {argument.reason}", *argument.origins, key=argument.name)
-    if not text.isdecimal() or len(text) > 9:  # noqa: PLR2004 - no cluster has more digits
-        return unknown(f"{argument.name} is {text!r}, which is no whole number", *argument.origins, key=argument.name)
-    return Term(int(text), "read", argument.origins, None, None, argument.name)

@@ -21,12 +21,11 @@ from effbatch_lint.launchers import (
     ray,
     slurm,
     torchrun,
-    words,
+    upstream_scripts,
     wrappers,
 )
 from effbatch_lint.launchers.start import Job, Said, Start
 from effbatch_lint.source import Source, Unreadable, decode
-from effbatch_lint.terms import unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.documents.shell.script import Script
@@ -165,6 +164,10 @@ def _step(start: Start) -> Start | Launch | None:
             return clis.llamafactory(start)
         case "tune":
             return clis.tune(start)
+        case "trl":
+            return clis.trl(start)
+        case "fairseq-train" | "fairseq-hydra-train":
+            return clis.fairseq(start)
     if name in clis.ALONE or name in clis.WITH_SUBCOMMAND:
         return clis.other(start)
     if python.is_python(name):
@@ -206,15 +209,9 @@ def _script(start: Start, rest: tuple[Text, ...], depth: int) -> Iterator[Launch
         text, source = found
         yield from _followed(start, text, source, list(rest[1:]), depth)
         return
-    if rest[0].display.rpartition("/")[2] == "distributed_train.sh" and len(rest) > 1:
-        # timm's own: `torchrun --nproc_per_node=$1 train.py` with the arguments that follow.
-        devices = words.term(rest[1], "distributed_train.sh")
-        start = start._replace(launcher="torchrun", devices=devices, world_size=devices, processes=devices)
-        yield start.launch("train.py", rest[2:])
-    elif start.launcher is not None or any(word.chars.startswith("--") or "=" in word.chars for word in rest[1:]):
-        why = f"{rest[0].display}, which starts the program, is not in the project"
-        start = start._replace(world_size=start.world_size or unknown(why, *words.origins(rest[0], "script")))
-        yield start.launch(rest[0].display, rest[1:], launcher="bash")
+    launch = upstream_scripts.launch(start, rest)
+    if launch is not None:
+        yield launch
 
 
 def _read(start: Start, name: Text) -> tuple[Text, Source] | None:

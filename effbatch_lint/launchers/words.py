@@ -173,6 +173,16 @@ def _argument(name: str, value: Text, dashes: str) -> Argument:
     return Argument(name, value.display, dashes, origins(value, name), value.reason, value.note)
 
 
+def number(argument: Argument) -> Term:
+    """The whole number that an argument states."""
+    text = argument.text or ""
+    if argument.reason is not None:
+        return unknown(f"{argument.name} is {text}: {argument.reason}", *argument.origins, key=argument.name)
+    if not _NUMBER.fullmatch(text):
+        return unknown(f"{argument.name} is {text!r}, which is no whole number", *argument.origins, key=argument.name)
+    return Term(int(text.replace("_", "")), "read", argument.origins, None, None, argument.name)
+
+
 def overrides(found: Iterable[Argument]) -> dict[str, str | bool]:
     """The flags and ``key=value`` words by name; a later one replaces an earlier one; Hydra's ``+`` is kept."""
     result: dict[str, str | bool] = {}

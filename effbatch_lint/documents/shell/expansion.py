@@ -23,7 +23,7 @@ _PLAIN = re.compile(r"[\w./:=+,%@-]+", re.ASCII)
 _SPECIAL = re.compile(r"[\\'\"$`~<>]")
 _SEQUENCE = re.compile(r"\{(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?\}")
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
-MAX_WORDS = 10_000
+MAX_WORDS = 1_000
 
 
 class Atom(NamedTuple):
@@ -286,7 +286,10 @@ def _options(braced: Text) -> list[Text]:
         first, last = int(sequence[1]), int(sequence[2])
         step = abs(int(sequence[3] or 1)) or 1
         numbers = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
-        return [written(str(number), *braced.spans) for number in numbers[:MAX_WORDS]]
+        width = max(len(sequence[1]), len(sequence[2])) if re.search(r"\b0[0-9]", chars) else 0
+        if len(numbers) > MAX_WORDS:
+            return []  # shards of a data set: the word stays as it is written
+        return [written(str(number).zfill(width), *braced.spans) for number in numbers]
     parts, start, at = [], 1, 1
     while at < len(chars) - 1:
         if chars[at] == ",":

@@ -13,7 +13,7 @@ from effbatch_lint.documents.shell import choices, conditions, expansion, loops,
 from effbatch_lint.documents.shell.branches import settled
 from effbatch_lint.documents.shell.state import UNKNOWN, Condition, State, Truth
 from effbatch_lint.documents.shell.syntax import SIMPLE, STATEMENTS, Code, inside, statements
-from effbatch_lint.documents.shell.text import MAX_CHARACTERS, Text, unknowable
+from effbatch_lint.documents.shell.text import Text, unknowable
 from effbatch_lint.source import Span, Unreadable
 
 if TYPE_CHECKING:
@@ -75,8 +75,6 @@ class Interpreter:
         outputs = [Text.joined(each.captured or ()) for each in after]
         if any(output != outputs[0] for output in outputs):
             return unknowable(f"$({text.display})", "it depends on conditions that are not known", *text.spans[:1])
-        if len(outputs[0]) > MAX_CHARACTERS:
-            raise Unreadable(self._here(), f"a text of more than the limit of {MAX_CHARACTERS:,} characters")
         return outputs[0]
 
     def sequence(self, code: Code, nodes: Sequence[Node], states: list[State]) -> list[State]:

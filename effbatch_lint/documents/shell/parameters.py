@@ -26,7 +26,7 @@ def value(name: str, state: State, shown: Text) -> Text | list[Text] | Array:
     if name == "@":
         return _placed(state.all_arguments(), shown)
     if name == "*":
-        return Array({str(index): item for index, item in enumerate(_placed(state.all_arguments(), shown))})
+        return Array(dict(enumerate_texts(_placed(state.all_arguments(), shown))))
     return _placed([_single(name, state, shown)], shown)[0]
 
 
@@ -105,7 +105,7 @@ def _subscripted(name: str, subscript: Text | None, state: State, shown: Text) -
     held = state.value(name)
     if index in ("@", "*"):
         items = ordered(held) if isinstance(held, Array) else [] if held is None else _placed([held], shown)
-        return items if index == "@" else Array({str(number): item for number, item in enumerate(items)})
+        return items if index == "@" else Array(dict(enumerate_texts(items)))
     if not isinstance(held, Array):
         held = Array({} if held is None else {"0": held})
     if not held.associative:
@@ -237,7 +237,8 @@ def _substring(found: Text | list[Text] | Array, operand: Text, parameter: _Para
         # "${@:1}" begins with $1: element 0 is the script's name.
         items = [written(parameter.state.script), *items] if start == 0 else items
         start = max(start - 1, 0)
-    return items[slice(*_range(start, size, len(items)))]
+    chosen = items[slice(*_range(start, size, len(items)))]
+    return Array(dict(enumerate_texts(chosen))) if isinstance(found, Array) else chosen
 
 
 def _range(offset: int, length: int | None, size: int) -> tuple[int, int]:

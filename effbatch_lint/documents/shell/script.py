@@ -9,7 +9,7 @@ from effbatch_lint.documents.shell import directives as scheduler
 from effbatch_lint.documents.shell.interpretation import Interpreter
 from effbatch_lint.documents.shell.state import Array, State
 from effbatch_lint.documents.shell.syntax import Code
-from effbatch_lint.documents.shell.text import MARK, Text, of_source, unknowable, written
+from effbatch_lint.documents.shell.text import MARK, MAX_CHARACTERS, Text, TooLong, of_source, unknowable, written
 from effbatch_lint.source import Source, Span, Unreadable, decode
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def follow(
         problems.append(error)
     except RecursionError:
         problems.append(Unreadable(source.span(), "the script nests deeper than the limit"))
+    except TooLong:
+        problems.append(Unreadable(source.span(), f"a text of more than the limit of {MAX_CHARACTERS:,} characters"))
     if not problems and not interpreter.commands:
         problems.extend(_errors(text, source))
     found = dict(written_files or {})

@@ -51,6 +51,11 @@ def redirected(shell: Interpreter, code: Code, node: Node, state: State) -> list
     if streams.target is not None or streams.piped:
         state.captured = []
     if body.type in SIMPLE:
+        # The grammar loses a lone "-" before a here-document (`python - <<EOF`).
+        first = next((child for child in node.children if child.type in REDIRECTIONS), None)
+        if first is not None and code.start(first) > code.end(body):
+            lost = words.split(code.text.slice(code.end(body), code.start(first)))
+            streams = streams._replace(words=(*lost, *streams.words))
         after = plain(shell, code, body, state, streams)
     else:
         previous = state.stdin
@@ -90,8 +95,17 @@ def plain(shell: Interpreter, code: Code, node: Node, state: State, streams: Str
         found = read_streams(shell, code, inner, state)
         stdin = streams.stdin if found.stdin is None else found.stdin
         streams = streams._replace(stdin=stdin, words=(*streams.words, *found.words))
-    raws = [*words.split(Text.joined(_around(code, node, inner))), *streams.words]
-    return simple.run(shell, raws, state, state.stdin if streams.stdin is None else streams.stdin)
+    # The grammar takes `A=1 B=2` and the command on the next line for one command.
+    *earlier, last = [line for line in words.lines(Text.joined(_around(code, node, inner))) if line] or [[]]
+    states = [state]
+    for line in earlier:
+        states = [after for each in states for after in simple.run(shell, line, each, each.stdin)]
+    stdin = streams.stdin
+    return [
+        after
+        for each in states
+        for after in simple.run(shell, [*last, *streams.words], each, each.stdin if stdin is None else stdin)
+    ]
 
 
 def _around(code: Code, node: Node, holes: list[Node]) -> list[Text]:

@@ -23,6 +23,10 @@ MARK = "\uf8fe"
 MAX_CHARACTERS = 1_000_000
 
 
+class TooLong(Exception):
+    """A text over the limit."""
+
+
 class Piece(NamedTuple):
     """A stretch of text with one history.
 
@@ -68,6 +72,8 @@ class Text:
         # One character per unknown piece: all scanning is done on this string.
         self.chars = "".join([piece.text if piece.reason is None else MARK for piece in self.pieces])
         self._starts: list[int] | None = None
+        if len(self.chars) > MAX_CHARACTERS:
+            raise TooLong
 
     @classmethod
     def joined(cls, texts: Iterable[Text]) -> Text:

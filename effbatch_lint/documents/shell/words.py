@@ -150,11 +150,22 @@ def _after(chars: str, found: int, width: int) -> int:
 
 def split(text: Text) -> list[Text]:
     """The raw words of a text, comments and line continuations left out; an array assignment is one word."""
+    return [word for line in lines(text) for word in line]
+
+
+def lines(text: Text) -> list[list[Text]]:
+    """The raw words of a text, line by line; a line break inside a word or after a backslash is none."""
     chars = text.chars
     words: list[Text] = []
+    found = [words]
     at, size = 0, len(chars)
     while at < size:
-        if chars[at] in _BLANK:
+        if chars[at] == "\n":
+            if words:
+                words = []
+                found.append(words)
+            at += 1
+        elif chars[at] in _BLANK:
             at += 1
         elif chars.startswith("\\\n", at):
             at += 2
@@ -164,7 +175,7 @@ def split(text: Text) -> list[Text]:
             start = at
             at = word_end(chars, at)
             words.append(text.slice(start, at))
-    return words
+    return found
 
 
 def word_end(chars: str, at: int) -> int:
