@@ -27,7 +27,7 @@ _BY_KEYS = (
 # A file whose text holds none of these words is no manifest.
 WORDS = (
     "PyTorchJob", "TrainJob", "MPIJob", "RayCluster", "RayJob", "RayService", "num_nodes", "accelerators", "gpu_num",
-    "compute", "slots_per_trial", "entrypoint", "submitit", "tasks_per_node", "commands",
+    "compute", "slots_per_trial", "entrypoint", "submitit", "tasks_per_node", "gpus_per_node", "commands",
 )  # fmt: skip
 
 
