@@ -32,6 +32,7 @@ class Argument(NamedTuple):
         origins: the places that wrote the value (of a bare flag: the flag).
         reason: why the value cannot be known; ``text`` is then what stands in the script.
         note: how the value came about ("the default in ${N:-8}").
+        word: the value with the places of its characters, to look up a file that it names.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Argument(NamedTuple):
     origins: tuple[Origin, ...] = ()
     reason: str | None = None
     note: str | None = None
+    word: Text | None = None
 
 
 class Allocation(NamedTuple):

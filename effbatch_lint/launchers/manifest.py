@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from effbatch_lint.compose.config import Config
-from effbatch_lint.documents.shell.text import written
+from effbatch_lint.documents.shell.text import TooLong, written
 from effbatch_lint.launchers.manifests import determined, dstack, kubeflow, kuberay, mosaic, skypilot, submitit
 from effbatch_lint.launchers.manifests.job import Manifest
 from effbatch_lint.launchers.script import Started
+from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:
     from effbatch_lint.documents.document import Document
@@ -42,11 +43,15 @@ def launches(
     """The launches that the documents of a YAML file describe; none when it is no manifest."""
     given = {name: written(value, note=f"--set {name}={value}") for name, value in (environment or {}).items()}
     found: list[Launch] = []
+    problems: list[Unreadable] = []
     if may_be_manifest(document.source.text):
         for root in document.mappings:
             config = Config(root, document.source.path, document.dialect)
-            found.extend(_launches(Manifest(config, document.source, files, given)))
-    return Started(found, [], {})
+            try:
+                found.extend(_launches(Manifest(config, document.source, files, given)))
+            except TooLong:
+                problems.append(Unreadable(document.source.span(), "a command is longer than the limit"))
+    return Started(found, problems, {})
 
 
 def _launches(manifest: Manifest) -> list[Launch]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint.documents.shell import directives
 from effbatch_lint.documents.shell import script as shell
 from effbatch_lint.documents.shell.directives import Directives, slurm_parsed
-from effbatch_lint.documents.shell.text import Text, of_source
+from effbatch_lint.documents.shell.text import Text, TooLong, of_source
 from effbatch_lint.launch import Allocation, Launch
 from effbatch_lint.launchers import (
     accelerate,
@@ -88,12 +88,15 @@ def started(
     allocation = slurm.allocation(followed.directives.options) or allocation
     job = Job(files, source, followed.directives, allocation)
     found: list[Launch] = []
-    for command in followed.commands:
-        start = (said or Said()).start(command, job)
-        found.extend(peeled(start))
-        if len(found) > MAX_LAUNCHES:
-            break
-    return Started(_distinct(found), followed.problems, followed.files, followed.variables)
+    problems = list(followed.problems)
+    try:
+        for command in followed.commands:
+            found.extend(peeled((said or Said()).start(command, job)))
+            if len(found) > MAX_LAUNCHES:
+                break
+    except TooLong:
+        problems.append(Unreadable(source.span(), "a command line is longer than the limit"))
+    return Started(_distinct(found), problems, followed.files, followed.variables)
 
 
 def _distinct(found: list[Launch]) -> list[Launch]:

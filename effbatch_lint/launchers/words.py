@@ -170,7 +170,7 @@ def _line(values: list[Text]) -> Text:
 
 
 def _argument(name: str, value: Text, dashes: str) -> Argument:
-    return Argument(name, value.display, dashes, origins(value, name), value.reason, value.note)
+    return Argument(name, value.display, dashes, origins(value, name), value.reason, value.note, value)
 
 
 def number(argument: Argument) -> Term:

@@ -12,19 +12,20 @@ from effbatch_lint.compose.config import Unresolved
 from effbatch_lint.documents.document import Document, kind_of, parse
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 from effbatch_lint.documents.shell.script import locate
-from effbatch_lint.documents.shell.text import MARK, Text
+from effbatch_lint.documents.shell.text import MARK, Text, written
 from effbatch_lint.source import Source, Span, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as AbstractMapping
 
     from effbatch_lint.files import Files
+    from effbatch_lint.launch import Argument, Launch
 
 
 def find(
     name: Text,
     files: Files | None,
-    written: AbstractMapping[str, Text],
+    own_files: AbstractMapping[str, Text],
     *,
     script: Source,
     directory: Text | None = None,
@@ -34,7 +35,7 @@ def find(
     Raises:
         Unreadable: the file cannot be read or parsed, at its place (in the script, when the script writes it).
     """
-    own = written_under(name, written)
+    own = written_under(name, own_files)
     if own is not None:
         return document(own, name.display, script)
     path = None if files is None else locate(files, name, script.real, directory)
@@ -43,10 +44,24 @@ def find(
     return files.document(path)
 
 
-def written_under(name: Text, written: AbstractMapping[str, Text]) -> Text | None:
+def named(launch: Launch, argument: Argument, files: Files | None) -> Document | None:
+    """The config file that an argument of a launch names (``--deepspeed ds.json``, ``--config_file x.yaml``).
+
+    Raises:
+        Unreadable: see :func:`find`.
+    """
+    if argument.text is None:
+        return None
+    name = argument.word or written(argument.text)
+    path = launch.script or ""
+    script = Source(path, path if files is None else os.path.join(files.base, path), "")
+    return find(name, files, launch.written, script=script, directory=launch.directory)
+
+
+def written_under(name: Text, own_files: AbstractMapping[str, Text]) -> Text | None:
     """The text that the script wrote to a file of this name; the same folder may be spelled in several ways."""
     wanted = _normal(name.display)
-    return next((text for key, text in written.items() if _normal(key) == wanted), None)
+    return next((text for key, text in own_files.items() if _normal(key) == wanted), None)
 
 
 def _normal(path: str) -> str:

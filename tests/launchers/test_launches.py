@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from effbatch_lint.compose.config import Config
 from effbatch_lint.files import Files
-from effbatch_lint.launchers import manifest, script
+from effbatch_lint.launchers import manifest, script, written
 from effbatch_lint.launchers.tree import config
-from effbatch_lint.source import Source
+from effbatch_lint.source import Source, Unreadable
 from effbatch_lint.terms import number
 
 if TYPE_CHECKING:
@@ -105,6 +106,27 @@ def test_the_accelerate_file_carries_the_flags(tmp_path: Path) -> None:
     assert accelerate.integer("deepspeed_config.zero_stage").value == 3
     assert accelerate.integer("deepspeed_config.gradient_accumulation_steps").spans[0].path == "run.sh"
     assert accelerate.integer("num_processes").spans[0].path == "acc.yaml"
+
+
+def test_files_that_a_line_names(tmp_path: Path) -> None:
+    row = {
+        "files": {"conf/train.yaml": "bs: 4\n", "conf/broken.json": "{"},
+        "script": 'cat > $OUT/ds.json <<EOF\n{"train_batch_size": 32}\nEOF\n'
+        "torchrun t.py --config $(pwd)/conf/train.yaml --deepspeed $OUT/ds.json --lost lost.yaml --bad conf/broken.json\n",
+    }
+    launch = launches(row, tmp_path)[0]
+    files = Files(str(tmp_path), base=str(tmp_path))
+    arguments = {argument.name: argument for argument in launch.arguments}
+    train = written.named(launch, arguments["config"], files)
+    assert train is not None
+    assert train.source.path == "conf/train.yaml"
+    own = written.named(launch, arguments["deepspeed"], files)
+    assert own is not None
+    batch = Config(own.mappings[0], "run.sh").integer("train_batch_size")
+    assert (batch.value, batch.spans[0].path, batch.spans[0].line) == (32, "run.sh", 2)
+    assert written.named(launch, arguments["lost"], files) is None
+    with pytest.raises(Unreadable):
+        written.named(launch, arguments["bad"], files)
 
 
 def test_conditions_are_kept(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ _BLANK = " \t\n"
 _ARRAY = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 # A template's placeholder: "--model <MODEL_PATH>", "DATA=<path to data>". For bash it is a redirection, and the script
 # is not to be run before it is filled in.
-PLACEHOLDER = re.compile(r"(?<![<\w])<[A-Za-z][\w./:-]*(?: [A-Za-z][\w./:-]*)*>(?=[\s/\"'\\]|$)")
+PLACEHOLDER = re.compile(r"(?<![<\w])<[A-Za-z][\w./:,-]*(?: [A-Za-z-][\w./:,-]*)*>(?=[\s/\"'\\]|$)")
 # Runs of characters that mean nothing to the scanner at hand are jumped over.
 _IN_WORD = re.compile(r"[^ \t\n\\'\"`$<>(]+")
 _IN_QUOTES = re.compile(r"[^\"\\$`]+")
