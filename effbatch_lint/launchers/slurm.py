@@ -50,6 +50,8 @@ def _count(options: Mapping[str, Text], name: str, prefix: str) -> Term | None:
     where = tuple(Origin(span, key) for span in value.spans)
     if number is None:
         why = value.reason if not value.known else "which is no single number"
+        if "$" in value.chars and prefix.startswith("#"):
+            why = "Slurm expands no variables in its directives"
         return unknown(f"{key} is {value.display}: {why}", *where, key=key)
     return Term(number, "read", where, None, None, key)
 

@@ -51,12 +51,13 @@ def test_words(row: dict[str, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize("row", [row for row in ROWS if row.get("real", True)], ids=lambda row: row["name"])
 def test_against_bash(row: dict[str, Any], tmp_path: Path) -> None:
     programs, sandbox, log = tmp_path / "bin", tmp_path / "sandbox", tmp_path / "log"
-    for folder in (programs, sandbox):
+    for folder in (programs, sandbox, log):
         folder.mkdir()
     bash = shutil.which("bash")
     for name in STUBS:
         stub = programs / name
-        stub.write_text(f"#!{bash}\nprintf '%s\\0' {name} \"$@\" $'\\n' >> {log}\n", encoding="utf-8")
+        # A file per process: the parts of a pipe write at the same time.
+        stub.write_text(f"#!{bash}\nprintf '%s\\0' {name} \"$@\" > {log}/$$\n", encoding="utf-8")
         stub.chmod(0o755)
     for name in REAL:
         found = shutil.which(name)
@@ -74,7 +75,6 @@ def test_against_bash(row: dict[str, Any], tmp_path: Path) -> None:
         timeout=30,
         check=False,
     )
-    lines = log.read_text(encoding="utf-8").split("\0\n\0") if log.exists() else []
-    real = sorted(line.split("\0") for line in lines if line)
+    real = sorted(line.read_text(encoding="utf-8").split("\0")[:-1] for line in log.iterdir())
     mine = sorted([word.chars for word in command.words] for command in started(read(row, tmp_path)))
     assert mine == real

@@ -103,6 +103,10 @@ def atoms(raw: Text, state: State, *, quoted: bool = False, document: bool = Fal
             end = words.backquotes(chars, at)
             inner = _unescaped(raw.slice(at + 1, end - 1))
             found = [Atom(_output(inner, raw.slice(at, end), state), value)]
+        elif quoted and character == "<" and not document and (hole := words.PLACEHOLDER.match(chars, at)):
+            # "<some folder>": once filled in, it is one word.
+            if " " in hole[0]:
+                end, found = hole.end(), [Atom(_placeholder(hole[0], _places(raw, at)), "quoted")]
         elif quoted:
             # Quotes within quotes: the inner ones of "${X:-"a b"}" go; a here-document keeps its own.
             found = [] if character == '"' and not document else None
@@ -120,8 +124,7 @@ def atoms(raw: Text, state: State, *, quoted: bool = False, document: bool = Fal
             why = "a command's output, handed over as a file"
             found = [Atom(unknowable(raw.slice(at, end).display, why, *_places(raw, at)), "quoted")]
         elif hole := words.PLACEHOLDER.match(chars, at):
-            end = hole.end()
-            found = [Atom(unknowable(hole[0], "a placeholder, to be filled in", *_places(raw, at)), "quoted")]
+            end, found = hole.end(), [Atom(_placeholder(hole[0], _places(raw, at)), "quoted")]
         if found is not None:
             if start < at:
                 yield Atom(raw.slice(start, at), plain)
@@ -321,6 +324,10 @@ def _unescaped(inner: Text) -> Text:
         out.append(inner.slice(start, start + 1))
         start += 1
     return Text.joined([*out, inner.slice(start)]) if out else inner
+
+
+def _placeholder(shown: str, places: tuple[Span, ...]) -> Text:
+    return unknowable(shown, "a placeholder, to be filled in", *places, filled=True)
 
 
 def _places(raw: Text, at: int) -> tuple[Span, ...]:
