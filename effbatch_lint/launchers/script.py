@@ -45,12 +45,14 @@ class Started(NamedTuple):
         problems: why a part of the script could not be read (EB901).
         written: the files that the script writes, by the name that it uses.
         variables: what the script's variables hold at its end, for a script that hands them to one that is not here.
+        directives: what it asks its scheduler for, and the ``#SBATCH`` lines that come too late to be read.
     """
 
     launches: list[Launch]
     problems: list[Unreadable]
     written: Mapping[str, Text]
     variables: Mapping[str, Text] = {}
+    directives: Directives = Directives()
 
 
 def launches(
@@ -96,7 +98,7 @@ def started(
                 break
     except TooLong:
         problems.append(Unreadable(source.span(), "a command line is longer than the limit"))
-    return Started(_distinct(found), problems, followed.files, followed.variables)
+    return Started(_distinct(found), problems, followed.files, followed.variables, followed.directives)
 
 
 def _distinct(found: list[Launch]) -> list[Launch]:

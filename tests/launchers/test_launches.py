@@ -94,6 +94,13 @@ def test_what_the_scheduler_gives_stands_beside_what_the_launcher_takes(tmp_path
     assert [span.line for span in launch.allocation.devices.spans] == [1, 2]
 
 
+def test_directives_after_the_first_command_are_kept_apart() -> None:
+    text = "#SBATCH --nodes=4\necho go\n#SBATCH --nodes=8\n"
+    started = script.launches(Source("run.sh", "/nowhere/run.sh", text))
+    assert started.directives.options["nodes"].display == "4"
+    assert [line.display for line in started.directives.late] == ["#SBATCH --nodes=8"]
+
+
 def test_the_accelerate_file_carries_the_flags(tmp_path: Path) -> None:
     row = {
         "files": {"acc.yaml": "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  zero_stage: 2\n"},
