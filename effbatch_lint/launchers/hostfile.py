@@ -32,7 +32,7 @@ def read(start: Start, name: Text) -> list[Host] | None:
             return None
         try:
             shown = files.shown(path)
-            text = of_source(Source(shown, path, decode(files.bytes(path), shown)))
+            text = of_source(Source(shown, path, decode(files.content(path), shown)))
         except Unreadable:
             return None
     return None if text is None or not text.known else _hosts(text)

@@ -229,7 +229,7 @@ def _read(start: Start, name: Text) -> tuple[Text, Source] | None:
         return None
     shown = files.shown(path)
     try:
-        source = Source(shown, path, decode(files.bytes(path), shown))
+        source = Source(shown, path, decode(files.content(path), shown))
     except Unreadable:
         return None
     return of_source(source), source

@@ -138,7 +138,7 @@ class _Reader:
             return None
         shown = self.files.shown(path)
         try:
-            return of_source(Source(shown, path, decode(self.files.bytes(path), shown)))
+            return of_source(Source(shown, path, decode(self.files.content(path), shown)))
         except Unreadable:
             return None
 
