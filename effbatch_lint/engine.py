@@ -11,7 +11,7 @@ from effbatch_lint import discovery, project, recipes
 from effbatch_lint import settings as settings_module
 from effbatch_lint.call import Call, Options, Read, Unread
 from effbatch_lint.compose.bases import names_bases
-from effbatch_lint.documents.document import kind_of
+from effbatch_lint.documents.document import kind_of, may_start
 from effbatch_lint.files import Files
 from effbatch_lint.frameworks import table
 from effbatch_lint.report.report import Report
@@ -88,12 +88,12 @@ def _read(call: Call) -> Read:
     covered = {path for recipe in described for path in recipe.config.files} | read.failed
     joined = project.joined(found, call.handed)
     for candidate in joined:
-        if candidate.config.path not in covered:
+        if candidate.path not in covered:
             try:
                 read.recipes.extend(recipes.from_candidate(candidate, call))
             except Unreadable as error:
                 read.errors.append(error)
-                read.failed.add(candidate.config.path)
+                read.failed.add(candidate.path)
     # A file that another recipe names is a part of that recipe, and none of its own.
     included = {path for recipe in (*described, *read.recipes) for path in recipe.config.files if path != recipe.path}
     # A config that another one stands on is a recipe all the same; a part that another one names is none.
@@ -149,14 +149,23 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
     data = files.content(path) if named else files.quietly(path)
     if data is None:
         return []
-    if not call.custom and call.forced is None and not table.may_be_training(data) and not names_bases(data):
+    is_script = kind_of(path) == "shell"
+    if is_script and not may_start(data):
+        read.unread.append(Unread(files.shown(path), "starts no training: none of the launchers' names"))
+        return []
+    if not (is_script or call.custom or call.forced or table.may_be_training(data) or names_bases(data)):
         if named:
             files.refuse_hostile(path)
         read.unread.append(Unread(files.shown(path), "not a training config: none of the frameworks' keys"))
         return []
+    document = files.document(path)
+    if document.kind == "shell":
+        from effbatch_lint import scripts  # noqa: PLC0415 - the reading of scripts costs what ten configs cost
+
+        return scripts.candidates(document, call, read)
     found = project.candidates(
         files,
-        files.document(path),
+        document,
         overrides=call.options.overrides,
         framework=call.forced,
         custom=call.custom,

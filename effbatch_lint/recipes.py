@@ -30,7 +30,11 @@ def from_candidate(
     """
     config, framework = candidate.config, candidate.framework
     options, settings = call.options, call.settings
+    launched = candidate.launched
+    launch = launched.launch if launched is not None else Launch.nothing()
     in_file = _declared(config, candidate.document, call)
+    if in_file is None and launched is not None:
+        in_file = _declared(config, launched.script, call)
     chosen = (
         tuple(
             Term(size, "declared", (Origin(None, None, f"--world-size {size}"),), key="--world-size")
@@ -38,8 +42,9 @@ def from_candidate(
         )
         or (described.world_sizes if described is not None else ())
         or (in_file.world_sizes if in_file is not None else ())
+        or ((launch.world_size,) if launch.world_size.known else ())
         or settings.world_sizes
-        or (Launch.nothing().world_size,)
+        or (launch.world_size,)
     )
     targets = (
         *((options.target,) if options.target is not None else ()),
@@ -48,14 +53,14 @@ def from_candidate(
     )
     recipes = []
     for world_size in chosen:
-        launch = Launch(world_size, accelerate=accelerate)
-        batches = tuple(framework.read(config, launch))
+        started = launch._replace(world_size=world_size, accelerate=accelerate or launch.accelerate)
+        batches = tuple(framework.read(config, started))
         name = described.name if described is not None else None
         if len(chosen) > 1:
-            name = f"{name or config.path} @ {world_size.value}"
+            name = f"{name or candidate.path} @ {world_size.value}"
         unknown = in_file.unknown if in_file is not None else ()
         missing = tuple(dict.fromkeys(candidate.companions.missing))
-        recipes.append(Recipe(config.path, config, framework, launch, batches, targets, name, unknown, missing))
+        recipes.append(Recipe(candidate.path, config, framework, started, batches, targets, name, unknown, missing))
     return recipes
 
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from effbatch_lint.documents.scalars import Dialect
     from effbatch_lint.source import Span
 
-SUFFIXES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
+SUFFIXES = {
+    ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml",
+    ".sh": "shell", ".bash": "shell", ".slurm": "shell", ".sbatch": "shell",
+}  # fmt: skip
 
 
 class Document(NamedTuple):
@@ -52,6 +55,19 @@ def kind_of(path: str) -> str | None:
     return SUFFIXES.get(os.path.splitext(path)[1].lower())
 
 
+# A script in which none of these words stands starts no training.
+_STARTERS = (
+    b"python", b"torchrun", b"accelerate", b"deepspeed", b"srun", b"sbatch", b"mpirun", b"mpiexec", b"composer", b"swift",
+    b"llamafactory", b"tune", b"trl", b"fairseq", b"litgpt", b"axolotl", b"ray", b"PYTHON", b".py", b".sh", b"megatron",
+    b"lightning", b"nemo", b"oumi", b"xtuner", b"uv ", b"gantry",
+)  # fmt: skip
+
+
+def may_start(data: bytes) -> bool:
+    """Whether the bytes of a script hold a word of any launcher."""
+    return any(word in data for word in _STARTERS)
+
+
 def parse(source: Source, kind: str) -> Document:
     """The nodes of a file.
 
@@ -73,4 +89,6 @@ def parse(source: Source, kind: str) -> Document:
 
             roots, look = yaml.parse_and_look(source)
             return Document(source, kind, roots, look=look)
+        case "shell":
+            return Document(source, kind, [])  # a script is no tree: effbatch_lint.scripts follows it
     raise Unreadable(source.span(), f"no reader for {kind}")

@@ -69,11 +69,14 @@ def _normal(path: str) -> str:
 
 
 def document(text: Text, name: str, script: Source) -> Document | None:
-    """A file that a script writes, parsed; its nodes stand where the script wrote them.
+    """A file that a script writes, parsed; its nodes stand where the script wrote them. Without nodes when it is
+    the output of a program, which cannot be known.
 
     Raises:
         Unreadable: a syntax error, at its place in the script.
     """
+    if not any(piece.reason is None for piece in text.pieces):
+        return Document(Source(script.path, script.real, ""), "yaml", [])  # what a program prints, nobody knows here
     kind = kind_of(name) or ("json" if text.chars.lstrip().startswith("{") else "yaml")
     source = Source(script.path, script.real, text.chars)
     try:

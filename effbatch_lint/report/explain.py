@@ -42,7 +42,7 @@ def recipe(found: Recipe, style: Style = PLAIN) -> str:
     launch = found.launch
     starter = f", started by {launch.launcher}" if launch.launcher else ""
     profile = found.batches[0].profile if found.batches else None
-    heading = f"{found.framework.name}{' ' + profile if profile else ''}{starter}"
+    heading = f"{found.reader}{' ' + profile if profile else ''}{starter}"
     title = f"{style.bold}{printable(found.name or found.path)}{style.reset}  ({printable(heading)})"
     parts = [title, ""]
     for batch in found.batches:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from effbatch_lint.documents.shell import arithmetic
-from effbatch_lint.documents.shell.text import EMPTY, Text, spaced, unknowable, written
+from effbatch_lint.documents.shell.text import EMPTY, MARK, Text, spaced, unknowable, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,14 @@ def output(words: list[Text], stdin: Text | None, state: State) -> Text | None:
     if program is None:
         return None
     arguments = words[2:] if words[1:2] == [written("--")] else words[1:]
-    if not all(word.known for word in arguments) and name not in ("echo", "printf", "cat", "dirname", "basename"):
+    if not all(word.known for word in arguments) and name not in (
+        "echo",
+        "printf",
+        "cat",
+        "dirname",
+        "basename",
+        "sed",
+    ):
         return None
     return program(arguments, stdin, state)
 
@@ -270,14 +277,35 @@ def _jq(arguments: list[Text], _stdin: Text | None, _state: State) -> Text | Non
 
 
 def _sed(arguments: list[Text], stdin: Text | None, _state: State) -> Text | None:
-    """``sed 's/plain/plain/g'``: text without anything special in it."""
-    if stdin is None or not stdin.known or len(arguments) != 1:
+    """``sed -e 's/plain/new/g'``: patterns without anything special in them; what is put in keeps its places."""
+    expressions = [word for word in arguments if word.chars != "-e"]
+    if stdin is None or not expressions or len(expressions) != max(1, len(arguments) - len(expressions)):
         return None
-    found = re.fullmatch(r"s([/|#,])([\w ,:-]+)\1([\w ,:-]*)\1(g?)", arguments[0].chars)
-    if found is None:
-        return None
-    lines = [line.replace(found[2], found[3], -1 if found[4] else 1) for line in stdin.chars.rstrip("\n").split("\n")]
-    return written("\n".join(lines) + "\n", *stdin.spans)
+    text = stdin
+    for expression in expressions:
+        found = _SUBSTITUTION.fullmatch(expression.chars)
+        if found is None or MARK in found[2]:
+            return None
+        new = expression.slice(found.start(3), found.end(3))
+        lines = text.split("\n")
+        changed = [_replaced(line, re.sub(r"\\(.)", r"\1", found[2]), new, every=bool(found[4])) for line in lines]
+        text = Text.joined(part for line in changed for part in (written("\n"), line)).slice(1)
+    return text
+
+
+# A "$" that does not end the pattern, and braces without a backslash, stand for themselves in sed.
+_SUBSTITUTION = re.compile(r"s([/|#,])((?:[\w ,:{}@%<>=\"'-]|\$(?=.)|\\[$./])+?)\1([^&\\\n]*?)\1(g?)")
+
+
+def _replaced(line: Text, old: str, new: Text, *, every: bool) -> Text:
+    parts: list[Text] = []
+    at = 0
+    while (found := line.chars.find(old, at)) >= 0:
+        parts += [line.slice(at, found), new]
+        at = found + len(old)
+        if not every:
+            break
+    return Text.joined([*parts, line.slice(at)])
 
 
 PROGRAMS: dict[str, Program] = {

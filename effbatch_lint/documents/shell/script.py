@@ -147,7 +147,8 @@ def locate(files: Files, name: Text, script: str, directory: Text | None = None)
     """The file of the project that a script names, or None.
 
     The folder in which a script is started stands in no file: the name is tried from the working folder, when the
-    script has gone to one, from the script's own folder and every folder above it, and from the project's root.
+    script has gone to one, from the script's own folder and every folder above it (a name may begin with folders that
+    lead back into the project), and from the project's root.
     """
     tail = name.slice(name.chars.rfind(MARK) + 1)
     text = tail.chars
@@ -165,7 +166,7 @@ def locate(files: Files, name: Text, script: str, directory: Text | None = None)
     while True:
         folders.append(folder)
         above = os.path.dirname(folder)
-        if folder in (files.root, above) or not _within(files, above):
+        if folder == above:
             break
         folder = above
     for base in (*folders, files.root):
@@ -182,7 +183,7 @@ def _within(files: Files, folder: str) -> bool:
 
 def _file(files: Files, path: str) -> str | None:
     path = os.path.normpath(path)
-    return path if os.path.isfile(path) and _within(files, path) else None
+    return path if _within(files, path) and os.path.isfile(path) else None
 
 
 def nowhere() -> Span:

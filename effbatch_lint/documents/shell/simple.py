@@ -176,6 +176,9 @@ def _printed(shell: Interpreter, found: list[Text], stdin: Text | None, state: S
     if found[0].chars == "cat" and len(found) > 1:
         texts = [shell.read(word, state) for word in found[1:]]
         return None if None in texts else Text.joined(text for text in texts if text is not None)
+    if found[0].chars == "sed" and len(found) > 2 and not found[-1].chars.startswith("s"):  # noqa: PLR2004 - a file
+        text = shell.read(found[-1], state)
+        return None if text is None else programs.output(found[:-1], text, state)
     return programs.output(found, stdin, state)
 
 

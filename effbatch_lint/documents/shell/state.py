@@ -172,9 +172,10 @@ class State:
         return {name: self.text(name) for name in sorted(self.exported) if self.variables.get(name) is not None}
 
     def write(self, target: Text, text: Text, *, append: bool) -> None:
-        """Keep what is written to a file, when any of it is known."""
+        """Keep what is written to a file, when any of it is known, or it may be a config."""
         name = target.display
-        if not name.startswith("/dev/") and any(piece.reason is None for piece in text.pieces):
+        kept = any(piece.reason is None for piece in text.pieces) or name.endswith((".json", ".yaml", ".yml", ".toml"))
+        if kept and not name.startswith("/dev/"):
             self.files[name] = self.files.get(name, EMPTY) + text if append else text
 
     # -- arguments ---------------------------------------------------------------------------------------------
