@@ -11,16 +11,18 @@ from effbatch_lint import discovery, project, recipes
 from effbatch_lint import settings as settings_module
 from effbatch_lint.call import Call, Options, Read, Unread
 from effbatch_lint.compose.bases import names_bases
-from effbatch_lint.documents.document import kind_of, may_start
+from effbatch_lint.documents.document import kind_of
 from effbatch_lint.files import Files
 from effbatch_lint.frameworks import table
 from effbatch_lint.report.report import Report
 from effbatch_lint.rules.table import BY_CODE
 from effbatch_lint.source import Unreadable
+from effbatch_lint.starters import may_be_manifest, may_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from effbatch_lint.documents.document import Document
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.project import Candidate
     from effbatch_lint.recipe import Recipe
@@ -149,20 +151,19 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
     data = files.content(path) if named else files.quietly(path)
     if data is None:
         return []
-    is_script = kind_of(path) == "shell"
-    if is_script and not may_start(data):
+    kind = kind_of(path)
+    if kind == "shell" and not may_start(data):
         read.unread.append(Unread(files.shown(path), "starts no training: none of the launchers' names"))
         return []
-    if not (is_script or call.custom or call.forced or table.may_be_training(data) or names_bases(data)):
+    starts = kind == "shell" or (kind == "yaml" and may_be_manifest(data))
+    if not (starts or call.custom or call.forced or table.may_be_training(data) or names_bases(data)):
         if named:
             files.refuse_hostile(path)
         read.unread.append(Unread(files.shown(path), "not a training config: none of the frameworks' keys"))
         return []
     document = files.document(path)
-    if document.kind == "shell":
-        from effbatch_lint import scripts  # noqa: PLC0415 - the reading of scripts costs what ten configs cost
-
-        return scripts.candidates(document, call, read)
+    if kind == "shell":
+        return _started(document, call, read)
     found = project.candidates(
         files,
         document,
@@ -171,9 +172,17 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
         custom=call.custom,
         handed=call.handed,
     )
-    if not found:
+    if not found and starts:
+        found = _started(document, call, read)
+    elif not found:
         read.unread.append(Unread(files.shown(path), "not a training config that is recognised"))
     return found
+
+
+def _started(document: Document, call: Call, read: Read) -> list[Candidate]:
+    from effbatch_lint import scripts  # noqa: PLC0415 - the reading of scripts costs what ten configs cost
+
+    return scripts.candidates(document, call, read)
 
 
 def _given(options: Options, settings: Settings) -> dict[str, bool]:

@@ -12,7 +12,7 @@ from effbatch_lint.compose.config import Config
 from effbatch_lint.compose.merge import environment
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.documents.shell.text import written
-from effbatch_lint.launchers import script
+from effbatch_lint.launchers import manifest, script
 from effbatch_lint.launchers.written import find
 from effbatch_lint.recipe import Recipe
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from effbatch_lint.documents.document import Document
     from effbatch_lint.launch import Argument, Launch
     from effbatch_lint.launched import Launched
+    from effbatch_lint.launchers.script import Started
     from effbatch_lint.project import Candidate
 
 # Files that the run's own config, and not the launch line, hands to an engine, under these flags.
@@ -35,24 +36,46 @@ _CONFIG = re.compile(r"(?:^|[-_.])(?:config|cfg|conf|yaml|yml|recipe)(?:$|[-_.])
 
 
 def candidates(document: Document, call: Call, read: Read) -> list[Candidate]:
-    """The runs of a script that a framework recognises, those of a bare run first.
+    """The runs of a script or a manifest that a framework recognises, those of a bare run first.
 
     Where none is recognised, the launches are kept as recipes without a framework.
     """
-    words = call.options.overrides
-    arguments = tuple(word.removeprefix("arg:") for word in words if word.startswith("arg:"))
-    started = script.launches(document.source, call.files, environment=environment(words), arguments=arguments or None)
-    read.errors.extend(started.problems)
+    started = _started(document, call)
     found: list[Candidate] = []
     for launch in started.launches:
         candidate = run(launch_lines.of(launch, document, call.files), call)
         if candidate is not None:
             found.append(candidate)
+    if found or document.source.real in call.handed:
+        read.errors.extend(started.problems)
     if not found:
         shown = document.source.path
         read.unread.append(Unread(shown, "starts no training program that is recognised"))
-        read.recipes.extend(_unrecognised(launch, shown, words) for launch in started.launches)
-    return found
+        read.recipes.extend(_unrecognised(launch, shown, call.options.overrides) for launch in started.launches)
+    return _told_apart(found)
+
+
+def _started(document: Document, call: Call) -> Started:
+    words = call.options.overrides
+    if document.kind != "shell":
+        return manifest.launches(document, call.files, environment=environment(words))
+    arguments = tuple(word.removeprefix("arg:") for word in words if word.startswith("arg:"))
+    return script.launches(document.source, call.files, environment=environment(words), arguments=arguments or None)
+
+
+def _told_apart(found: list[Candidate]) -> list[Candidate]:
+    """Runs of one script, each named by its line; those that differ in nothing but the line's other words are one."""
+    if len(found) < 2:  # noqa: PLR2004 - two runs
+        return found
+    bare = sum(candidate.launched is not None and candidate.launched.launch.bare for candidate in found)
+    out = []
+    for candidate in found:
+        line = candidate.launched
+        assert line is not None
+        span = line.launch.span
+        name = f"{line.script.source.path}:{span.line}" if span is not None else None
+        out.append(candidate._replace(launched=line._replace(name=name, alone=bare < 2)))  # noqa: PLR2004 - as above
+    return out
 
 
 def _unrecognised(launch: Launch, shown: str, words: tuple[str, ...]) -> Recipe:
@@ -75,7 +98,8 @@ def run(line: Launched, call: Call) -> Candidate | None:
     trainers = [candidate for candidate in found if candidate.framework.role == "trainer"]
     if trainers:
         return _joined(trainers)
-    alone = _read(line.script, line._replace(missing=tuple(_missing(line))), call)
+    flags = line.script._replace(kind="shell", roots=[])  # a manifest's own keys are no flags
+    alone = _read(flags, line._replace(missing=tuple(_missing(line))), call)
     if alone and alone[0].framework.role == "trainer":
         return alone[0]
     found += [candidate for document in engines for candidate in _read(document, line, call)]

@@ -55,19 +55,6 @@ def kind_of(path: str) -> str | None:
     return SUFFIXES.get(os.path.splitext(path)[1].lower())
 
 
-# A script in which none of these words stands starts no training.
-_STARTERS = (
-    b"python", b"torchrun", b"accelerate", b"deepspeed", b"srun", b"sbatch", b"mpirun", b"mpiexec", b"composer", b"swift",
-    b"llamafactory", b"tune", b"trl", b"fairseq", b"litgpt", b"axolotl", b"ray", b"PYTHON", b".py", b".sh", b"megatron",
-    b"lightning", b"nemo", b"oumi", b"xtuner", b"uv ", b"gantry",
-)  # fmt: skip
-
-
-def may_start(data: bytes) -> bool:
-    """Whether the bytes of a script hold a word of any launcher."""
-    return any(word in data for word in _STARTERS)
-
-
 def parse(source: Source, kind: str) -> Document:
     """The nodes of a file.
 
