@@ -45,7 +45,8 @@ def check(options: Options, settings: Settings) -> Report:
     with paused_collector():
         read = _read(_prepared(options, settings))
         found = findings(read)
-    return Report(read.recipes, found, read.unread, read.errors, read.files, time.perf_counter() - started)
+    known = [recipe for recipe in read.recipes if recipe.framework is not None]
+    return Report(known, found, read.unread, read.errors, read.files, time.perf_counter() - started)
 
 
 class paused_collector:  # noqa: N801 - used as a function
@@ -67,10 +68,17 @@ class paused_collector:  # noqa: N801 - used as a function
 def _prepared(options: Options, settings: Settings) -> Call:
     custom = _custom(settings)
     given = _given(options, settings)
+    files = Files(*_roots(options, settings), rules=frozenset(BY_CODE))
+    if options.scripts:
+        from effbatch_lint.naming import scripts_naming  # noqa: PLC0415 - only the hook for scripts looks for them
+
+        named = scripts_naming([path for path, named in given.items() if named], files.root, files)
+        found = (path for path in named if not discovery.excluded(path, settings.folder, settings.exclude))
+        given = {**given, **dict.fromkeys(map(os.path.relpath, found), False)}
     return Call(
         options,
         settings,
-        Files(*_roots(options, settings), rules=frozenset(BY_CODE)),
+        files,
         _forced(options.framework or settings.framework, custom),
         custom,
         given,

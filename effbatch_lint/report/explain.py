@@ -45,6 +45,12 @@ def recipe(found: Recipe, style: Style = PLAIN) -> str:
     heading = f"{found.reader}{' ' + profile if profile else ''}{starter}"
     title = f"{style.bold}{printable(found.name or found.path)}{style.reset}  ({printable(heading)})"
     parts = [title, ""]
+    if launch.launcher is not None:
+        from effbatch_lint.report import started  # noqa: PLC0415 - only a script states a command
+
+        parts += [*map(printable, started.lines(launch)), ""]
+        if not found.batches:
+            parts += [printable(started.world(launch)), ""]
     for batch in found.batches:
         targets = found.targets if batch is found.batches[0] else ()
         if len(found.batches) > 1:
