@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from effbatch_lint.companions import Companions
+from effbatch_lint.compose.config import Config
 from effbatch_lint.compose.merge import before, parsed_value
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar
 from effbatch_lint.documents.shell.text import written
@@ -54,10 +57,17 @@ class Launched(NamedTuple):
 
 
 def of(launch: Launch, script: Document, project: Files) -> Launched:
-    """The launch with what is looked for in it."""
+    """The launch with what is looked for in it; its accelerate file finds the files that it names itself."""
     words = [launch.launcher or "", launch.program or ""]
     words += [f"{argument.dashes}{argument.name}" for argument in launch.arguments]
-    return Launched(launch, script, project, " ".join(words))
+    line = Launched(launch, script, project, " ".join(words))
+    if launch.accelerate is None:
+        return line
+    file = launch.accelerate
+    read = list(file.files)
+    companions = Companions(project, os.path.join(project.base, file.path), read, first=line.find)
+    config = Config(file.root, file.path, file.dialect, files=read, companion=companions)
+    return line._replace(launch=launch._replace(accelerate=config))
 
 
 def laid(root: Mapping, flags: Mapping) -> Mapping:

@@ -54,6 +54,8 @@ def from_candidate(
         *((described.targets or settings.targets) if described is not None else settings.targets),
     )
     recipes = []
+    if launch.accelerate is not None:
+        config.files.extend(path for path in launch.accelerate.files if path not in config.files)
     for world_size in chosen:
         started = launch._replace(world_size=world_size, accelerate=accelerate or launch.accelerate)
         batches = tuple(framework.read(config, started))

@@ -97,7 +97,7 @@ def run(line: Launched, call: Call) -> Candidate | None:
     found = [candidate for document in configs for candidate in _read(document, line, call)]
     trainers = [candidate for candidate in found if candidate.framework.role == "trainer"]
     if trainers:
-        return _joined(trainers)
+        return _joined(trainers, configs, line, call)
     flags = line.script._replace(kind="shell", roots=[])  # a manifest's own keys are no flags
     alone = _read(flags, line._replace(missing=tuple(_missing(line))), call)
     if alone and alone[0].framework.role == "trainer":
@@ -119,11 +119,13 @@ def _read(document: Document, line: Launched, call: Call) -> list[Candidate]:
     )
 
 
-def _joined(trainers: list[Candidate]) -> Candidate:
-    """Several files of one run as their framework joins them; else the one that is recognised."""
+def _joined(trainers: list[Candidate], configs: list[Document], line: Launched, call: Call) -> Candidate:
+    """Several files of one run as their framework joins them, recognised one by one or not; else the one that is."""
     first = trainers[0]
-    same = [candidate for candidate in trainers if candidate.framework is first.framework]
-    return project.merged(same) if len(same) > 1 and first.framework.merges is not None else first
+    if first.framework.merges is None or len(configs) == 1:
+        return first
+    forced = call._replace(forced=first.framework)
+    return project.merged([candidate for document in configs for candidate in _read(document, line, forced)])
 
 
 def _launcher(line: Launched, call: Call) -> Candidate | None:

@@ -70,6 +70,11 @@ def one_run(roots: Sequence[Mapping]) -> bool:
     return models == 1
 
 
+def starts(launch: Launch) -> bool:
+    """``deepy.py train.py``."""
+    return launch.launcher == "deepy" and (launch.program or "").endswith("train.py")
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; rows are ``seq_length`` long, padded where documents are not packed."""
     neox = config.over(respelled([config.root], underscored))
@@ -170,6 +175,7 @@ FRAMEWORK = Framework(
     formula="train_micro_batch_size_per_gpu x gradient_accumulation_steps x GPUs / (pipe x model parallel size)",
     sources=("EleutherAI/gpt-neox megatron/neox_arguments/arguments.py",),
     recognise=recognise,
+    starts=starts,
     read=read,
     merges=one_run,
 )

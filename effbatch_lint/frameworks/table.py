@@ -39,6 +39,9 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
 # Words of a launch line (launcher, program, names of flags) that tell a framework whose config need not be at hand:
 # its `starts` then has the last word.
 PROGRAMS: dict[str, tuple[str, ...]] = {
+    "axolotl": ("axolotl",),
+    "gpt_neox": ("deepy",),
+    "litgpt": ("litgpt",),
     "llm_foundry": ("composer",),
     "torchtitan": ("torchtitan.train", "config_file"),
     "torchtune": ("_distributed", "_single_device"),

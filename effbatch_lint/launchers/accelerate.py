@@ -27,6 +27,10 @@ SWITCHES = frozenset((
     "same-network", "m", "module", "no-python", "tpu-cluster", "no-tpu-cluster", "tpu-use-sudo", "downcast-bf16",
     "debug", "fp8-use-autocast-during-eval", "help", "h", "use-xpu", "ipex", "use-mps-device",
 ))  # fmt: skip
+# What a switch makes of distributed_type, whatever the file says (launch_command).
+_KINDS = {
+    "use-deepspeed": "DEEPSPEED", "use-fsdp": "FSDP", "use-megatron-lm": "MEGATRON_LM", "multi-gpu": "MULTI_GPU",
+}  # fmt: skip
 _DISTRIBUTED = frozenset(("multi-gpu", "use-deepspeed", "use-fsdp", "use-megatron-lm", "tpu"))
 # Where the config file keeps what the command line writes flat.
 _DEEPSPEED = frozenset((
@@ -123,6 +127,9 @@ def _flags(found: words.Options) -> Mapping:
         place = value.place()
         sections.setdefault(section, {})[key] = Entry(key, place, _scalar(value), note=value.note)
     entries: dict[str, Entry] = sections.pop("")
+    kind = next((kind for switch, kind in _KINDS.items() if switch in found.switches), None)
+    if kind is not None:
+        entries["distributed_type"] = Entry("distributed_type", None, Scalar(kind, None), note="accelerate's flags")
     for key, held_entries in sections.items():
         entries[key] = Entry(key, None, Mapping(held_entries, None))
     return Mapping(entries, None)
