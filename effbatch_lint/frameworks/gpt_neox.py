@@ -44,9 +44,15 @@ if TYPE_CHECKING:
 _TRAINING_KEYS_OF_A_PART = 4
 
 
+# Flags of a Megatron-DeepSpeed launch line, which shares the other names.
+_MEGATRON = frozenset(("micro_batch_size", "deepspeed_config"))
+
+
 def recognise(config: Config) -> int:
     """The two parallel sizes are gpt-neox's alone; a file of training keys, or of the GPUs, is a part of a run."""
     keys = {underscored(key) for key in config.root.entries}
+    if keys & _MEGATRON:
+        return 0
     training = len(keys & TRAINING_KEYS)
     batch = len(keys & {TOTAL, MICRO, ACCUMULATION})
     if (

@@ -98,6 +98,9 @@ def started(
                 break
     except TooLong:
         problems.append(Unreadable(source.span(), "a command line is longer than the limit"))
+    if not found:
+        handed_over = upstream_scripts.sourced(job, followed.variables)
+        found.extend(() if handed_over is None else (handed_over,))
     return Started(_distinct(found), problems, followed.files, followed.variables, followed.directives)
 
 
