@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from effbatch_lint.documents.shell.script import Script
     from effbatch_lint.files import Files
 
+_LAUNCHER = re.compile(
+    r"^[^#\n]*\b(?:torchrun|accelerate launch|deepspeed|srun|mpirun|torch\.distributed)\b", re.MULTILINE
+)
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh"))
 # A script that starts itself, or scripts that start each other.
 MAX_DEPTH = 8
@@ -72,7 +76,11 @@ def launches(
         arguments: the script's arguments (``arg:VALUE``); None when nobody said.
     """
     followed = shell.read(source, files, environment=environment, arguments=arguments)
-    return started(followed, source, files)
+    found = started(followed, source, files)
+    if not found.launches and not found.problems and _LAUNCHER.search(source.text):
+        # A launcher's name, and no launch: the place that bash would not read either may be why.
+        found.problems.extend(shell.errors(of_source(source), source))
+    return found
 
 
 def started(

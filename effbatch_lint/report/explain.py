@@ -151,12 +151,16 @@ def _replicas(batch: Batch, launch: Launch) -> Iterator[Row]:
 
 def _world(world: Term, launch: Launch) -> Iterator[Row]:
     if launch.nodes.known and launch.devices_per_node.known:
-        detail = f"  {shown(launch.nodes.value)} nodes x {shown(launch.devices_per_node.value)}"
+        detail = f"  {_nodes(launch)} x {shown(launch.devices_per_node.value)}"
     else:
         detail = f"  {shown(world.value)} devices"
     places = _places(world.origins)
     if places:
         yield Row("", "", "", detail, places)
+
+
+def _nodes(launch: Launch) -> str:
+    return "1 node" if launch.nodes.value == 1 else f"{shown(launch.nodes.value)} nodes"
 
 
 def _schedule(batch: Batch) -> Iterator[Row]:

@@ -42,7 +42,8 @@ def world(launch: Launch) -> str:
     places = ", ".join(dict.fromkeys(span.where for span in size.spans))
     detail = ""
     if launch.nodes.known and launch.devices_per_node.known:
-        detail = f"   {shown(launch.nodes.value)} nodes x {shown(launch.devices_per_node.value)}"
+        nodes = "1 node" if launch.nodes.value == 1 else f"{shown(launch.nodes.value)} nodes"
+        detail = f"   {nodes} x {shown(launch.devices_per_node.value)}"
     return f"  world size    {shown(size.value)}{detail}{'   ' + places if places else ''}"
 
 

@@ -80,9 +80,9 @@ def test_a_launch_that_no_framework_reads_is_kept_for_explain_alone(tmp_path: Pa
 
 
 def test_a_script_that_cannot_be_parsed_is_one_finding_at_its_line(tmp_path: Path) -> None:
-    project(tmp_path, {"run.sh": "echo 1\nif then fi done ((\npython train.py\n"})
+    project(tmp_path, {"run.sh": 'echo 1\ntorchrun --nproc_per_node 8 "train.py --lr 1\n'})
     report = effbatch_lint.check([tmp_path / "run.sh"])
-    assert [finding.code for finding in report.findings] in ([], ["EB901"])
+    assert [(finding.code, finding.primary.span.line) for finding in report.findings] == [("EB901", 2)]
 
 
 def test_a_manifest_is_read_like_a_script(tmp_path: Path) -> None:

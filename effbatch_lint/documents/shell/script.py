@@ -102,7 +102,7 @@ def follow(
     except TooLong:
         problems.append(Unreadable(source.span(), f"a text of more than the limit of {MAX_CHARACTERS:,} characters"))
     if not problems and not interpreter.commands:
-        problems.extend(_errors(text, source))
+        problems.extend(errors(text, source))
     found = dict(written_files or {})
     for each in states:
         found.update(each.files)
@@ -110,7 +110,7 @@ def follow(
     return Script(interpreter.commands, asked, found, problems, variables)
 
 
-def _errors(text: Text, source: Source) -> list[Unreadable]:
+def errors(text: Text, source: Source) -> list[Unreadable]:
     """The first place that is no valid bash."""
     code = Code(text)
     for node in code.errors():
