@@ -194,8 +194,12 @@ def joined(found: list[Candidate], named: Iterable[str]) -> list[Candidate]:
 def one_run(found: list[Candidate]) -> tuple[Candidate | None, Config | None]:
     """Configs that the settings say are one run: the trainer's own, laid over each other, and the launcher's file.
 
-    An engine's file (DeepSpeed JSON) beside a trainer that names none is read as the one it names.
+    An engine's file (DeepSpeed JSON) beside a trainer that names none is read as the one it names. A launch script that
+    starts them has put them together itself.
     """
+    started = next((candidate for candidate in found if candidate.launched is not None), None)
+    if started is not None:
+        return started, None
     trainers = [candidate for candidate in found if candidate.framework.role == "trainer"]
     launcher = next((candidate for candidate in found if candidate.framework.role == "launcher"), None)
     engine = next((candidate for candidate in found if candidate.framework.role == "engine"), None)

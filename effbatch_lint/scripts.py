@@ -12,7 +12,7 @@ from effbatch_lint.compose.config import Config
 from effbatch_lint.compose.merge import environment
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.documents.shell.text import written
-from effbatch_lint.launchers import manifest, script
+from effbatch_lint.launchers import script
 from effbatch_lint.launchers.written import find
 from effbatch_lint.recipe import Recipe
 
@@ -58,6 +58,8 @@ def candidates(document: Document, call: Call, read: Read) -> list[Candidate]:
 def _started(document: Document, call: Call) -> Started:
     words = call.options.overrides
     if document.kind != "shell":
+        from effbatch_lint.launchers import manifest  # noqa: PLC0415 - a script needs none of the clusters' readers
+
         return manifest.launches(document, call.files, environment=environment(words))
     arguments = tuple(word.removeprefix("arg:") for word in words if word.startswith("arg:"))
     return script.launches(document.source, call.files, environment=environment(words), arguments=arguments or None)

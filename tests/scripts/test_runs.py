@@ -104,3 +104,10 @@ def test_a_changed_config_finds_the_scripts_that_name_it(tmp_path: Path, run: An
     assert status == 1
     assert out.startswith("jobs/run.sh:1:13: ")
     assert run("check", "a.yaml", cwd=tmp_path)[0] == 0
+
+
+def test_the_settings_name_a_script_and_its_config_as_one_recipe(tmp_path: Path, run: Any) -> None:
+    settings = '[[recipes]]\nname = "main"\nfiles = ["run.sh", "a.yaml"]\ntarget = 99\n'
+    project(tmp_path, {"run.sh": RUN, "a.yaml": CONFIG, "effbatch.toml": settings})
+    status, out, _ = run("check", "--output-format", "concise", "a.yaml", cwd=tmp_path)
+    assert (status, "99 sequences declared, 32" in out) == (1, True), out
