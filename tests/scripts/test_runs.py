@@ -110,4 +110,4 @@ def test_the_settings_name_a_script_and_its_config_as_one_recipe(tmp_path: Path,
     settings = '[[recipes]]\nname = "main"\nfiles = ["run.sh", "a.yaml"]\ntarget = 99\n'
     project(tmp_path, {"run.sh": RUN, "a.yaml": CONFIG, "effbatch.toml": settings})
     status, out, _ = run("check", "--output-format", "concise", "a.yaml", cwd=tmp_path)
-    assert (status, "99 sequences declared, 32" in out) == (1, True), out
+    assert (status, "99 samples declared, 32" in out) == (1, True), out
