@@ -15,6 +15,7 @@ from effbatch_lint.frameworks import table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from effbatch_lint.call import Call
     from effbatch_lint.documents.document import Document
     from effbatch_lint.files import Files
     from effbatch_lint.frameworks.framework import Framework
@@ -84,6 +85,18 @@ def candidates(
             bases = tuple(base.source.path for base in tree.bases)
             found.append(Candidate(config, chosen, document, companions, runner_up, bases, launched))
     return found
+
+
+def recognised(
+    config: Config, texts: Sequence[str], launched: Launched, companions: Companions, call: Call
+) -> Candidate | None:
+    """A config that was composed elsewhere, with the framework that reads it."""
+    known = [call.forced] if call.forced is not None else [*call.custom, *table.candidates(*texts, line=launched.text)]
+    best = _best(known, config, launched.launch)
+    if best is None and call.forced is None:
+        return None
+    chosen, runner_up = best or (known[0], None)
+    return Candidate(config.with_dialect(chosen.dialect), chosen, launched.script, companions, runner_up, (), launched)
 
 
 class _Tree(NamedTuple):

@@ -95,6 +95,9 @@ def run(line: Launched, call: Call) -> Candidate | None:
     Raises:
         Unreadable: a config that the line names cannot be read.
     """
+    composed = _composed(line, call)
+    if composed is not None:
+        return composed
     configs, engines = _named(line)
     found = [candidate for document in configs for candidate in _read(document, line, call)]
     trainers = [candidate for candidate in found if candidate.framework.role == "trainer"]
@@ -107,6 +110,18 @@ def run(line: Launched, call: Call) -> Candidate | None:
     found += [candidate for document in engines for candidate in _read(document, line, call)]
     engine = next((candidate for candidate in found if candidate.framework.role == "engine"), None)
     return engine or next(iter(alone or found), None) or _launcher(line, call)
+
+
+def _composed(line: Launched, call: Call) -> Candidate | None:
+    """The run of a Hydra program, whose words choose and set what is in its tree."""
+    if not any(argument.name and "-" not in argument.dashes for argument in line.launch.arguments) and not any(
+        argument.name in ("config-name", "cn", "config_name") for argument in line.launch.arguments
+    ):
+        return None
+    from effbatch_lint.hydra_runs import run as composed  # noqa: PLC0415 - few programs are Hydra's
+
+    found = composed(line, call.options.overrides, call.handed)
+    return None if found is None else project.recognised(found.config, found.texts, line, found.companions, call)
 
 
 def _read(document: Document, line: Launched, call: Call) -> list[Candidate]:
