@@ -62,7 +62,9 @@ def test_what_git_ignores_is_not_read(tmp_path: Path) -> None:
     write(tmp_path, ".gitignore", text="build/\n*.tmp.yaml\n")
     write(tmp_path, "keep/.gitignore", text="!x.tmp.yaml\n")
     git(tmp_path, "add", "b.yaml", "conf")
-    assert below(tmp_path) == sorted(["a.yml", "b.yaml", "conf/c.json", "conf/d.toml", "keep/x.tmp.yaml", "é è.YAML"])
+    assert below(tmp_path) == sorted(
+        ["a.yml", "b.yaml", "conf/c.json", "conf/d.toml", "keep/x.tmp.yaml", "script.sh", "é è.YAML"]
+    )
     assert below(tmp_path / "conf") == ["c.json", "d.toml"]
 
 

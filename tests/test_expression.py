@@ -101,7 +101,7 @@ def test_the_keys_that_are_read(text: str, expected: list[str]) -> None:
         "", " ", "8 *", "(8", "a b", "a-b.c d", "-8", "+8", "not a", "a ** 9", "a << 9", "a | b", "a @ b", "a < b", "a if b else c", "1.5", "1e3", "2j", "True",
         "None", "...", "b''", "f'{a}'", "[a]", "(a, b)", "{a}", "a[0]", "a()", "a.b()", "eval('1')", "__import__('os')", "open('x')", "abs(a)", "min.x(1)",
         "min()", "min(a)", "int()", "int(a, b)", "ceil()", "ceil(a, b, c)", "min(*a)", "int(x=a)", "min(a, b=c)", "lambda: 1", "(a := 1)", "yield", "a; b", "a\nb",
-        "import os", "'a' 'b", "''", "a.b.'c'", "train.batch-size d", "class.x", "x.lambda", "0777", "1or 2", "a\0b", "\ud800",
+        "import os", "'a' 'b", "''", "a.b.'c'", "train.batch-size d", "class.x", "x.lambda", "0777", "1and 2", "a\0b", "\ud800",
     ],
 )  # fmt: skip
 def test_anything_else_is_malformed(text: str) -> None:

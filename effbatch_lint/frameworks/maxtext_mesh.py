@@ -3,8 +3,8 @@
 Upstream: AI-Hypercomputer/maxtext, src/maxtext/utils/maxtext_utils.py (create_device_mesh), src/maxtext/utils/
 max_utils.py (fill_unspecified_mesh_axes), src/maxtext/configs/base.yml (the defaults).
 
-The number of slices is the machine's. A product that no number of slices makes fit is refused when the mesh is made,
-which is after the batch was computed.
+The number of slices is the machine's. A product that no number of slices makes fit stops the run when the mesh is made,
+which is after the batch was computed: the batch is given all the same, with a note.
 """
 
 from __future__ import annotations
@@ -101,10 +101,9 @@ def _refused(ici: Axes, dcn: Axes, devices: Term, slices: Term) -> Problem | Non
     if number and count % number == 0 and filled and spanned:
         return None
     return Problem(
-        "EB201",
+        "EB903",
         f"{shown(count)} devices do not make the mesh: the ici axes need {needed} devices in each slice"
         + (f", and the dcn axes {shown(across)} slices" if across != 1 else ""),
         (ici.stated.named("the ici axes"), devices),
-        refuses=True,
         help=f"use a multiple of {shown(within)} devices, or let one axis be -1, which takes the rest",
     )
