@@ -38,8 +38,9 @@ def recognise(config: Config) -> int:
     if config.count(*OTHERS) or not config.count(MICRO, OLD_MICRO, ACCUMULATION):
         return 0
     rest = config.count(
-        "output_dir", "num_train_epochs", "max_steps", "lr_scheduler_type", "per_device_eval_batch_size"
-    )
+        "output_dir", "num_train_epochs", "max_steps", "lr_scheduler_type", "per_device_eval_batch_size",
+        "model_name_or_path",
+    )  # fmt: skip
     if not config.count(MICRO, OLD_MICRO) and rest < 3:  # noqa: PLR2004 - the accumulation key alone is many frameworks'
         return 0
     return config.count(MICRO, OLD_MICRO, ACCUMULATION) + min(rest, 1) if rest else 0
