@@ -147,10 +147,15 @@ class Files:
             raise known
         return known
 
+    def kind(self, path: str) -> str | None:
+        """The format of a file: by its ending, else JSON when it begins like an object (``stage3.conf``)."""
+        kind = kind_of(path)
+        return kind if kind is not None or not self.content(path)[:64].lstrip().startswith(b"{") else "json"
+
     def _parse(self, key: str) -> Document:
         shown = self.shown(key)
-        kind = kind_of(key)
         data = self.content(key)
+        kind = self.kind(key)
         if kind is None:
             raise Unreadable(Span(shown, 1, 1, 1, 1), "not a YAML, JSON, TOML or shell file (by its ending)")
         if len(data) > MAX_PARSED:

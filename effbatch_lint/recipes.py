@@ -54,8 +54,6 @@ def from_candidate(
         *((described.targets or settings.targets) if described is not None else settings.targets),
     )
     recipes = []
-    if launch.accelerate is not None:
-        config.files.extend(path for path in launch.accelerate.files if path not in config.files)
     for world_size in chosen:
         started = launch._replace(world_size=world_size, accelerate=accelerate or launch.accelerate)
         batches = tuple(framework.read(config, started))
@@ -69,6 +67,9 @@ def from_candidate(
         unknown = in_file.unknown if in_file is not None else ()
         missing = tuple(dict.fromkeys(candidate.companions.missing))
         recipes.append(Recipe(candidate.path, config, framework, started, batches, targets, name, unknown, missing))
+    if launch.accelerate is not None:
+        # Read only now: the launch file's own companion (a DeepSpeed JSON) is among them.
+        config.files.extend(path for path in launch.accelerate.files if path not in config.files)
     return recipes
 
 

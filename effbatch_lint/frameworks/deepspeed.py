@@ -75,14 +75,37 @@ def _by_itself(config: Config, world: Term) -> Batch:
     varying = _varying(config)
     if varying is not None:
         return Batch(micro=triple.micro, accumulation=varying, layout=layout, unit="samples", declared=fixed)
+    whole = fixed if fixed is None or layout.tensor.value == 1 else exact(fixed, layout.tensor)
+    other = _argument(config, triple.micro, fixed)
     return Batch(
         micro=triple.micro,
         accumulation=triple.accumulation,
         layout=layout,
         unit="samples",
-        global_batch=fixed if fixed is None or layout.tensor.value == 1 else exact(fixed, layout.tensor),
+        global_batch=whole if other is None else unknown(other.message, *other.terms[0].origins),
         declared=deepspeed_json.declared(config),
-        problems=(*_texts(config), *triple.problems) or tuple(deepspeed_json.copies_counted(config)),
+        problems=(*_texts(config), *triple.problems, *(() if other is None else (other,)))
+        or tuple(deepspeed_json.copies_counted(config)),
+    )
+
+
+def _argument(config: Config, micro: Term, fixed: Term | None) -> Problem | None:
+    """A batch size among the arguments of a program that is not known, which is none of the file's numbers.
+
+    Nothing ties the two: a loader that the program builds takes the argument, one that DeepSpeed builds the file's.
+    """
+    key = config.present("batch_size", "batch-size")
+    if key is None or not micro.known:
+        return None
+    argument = config.integer(key)
+    if not argument.known or argument.value in (micro.value, None if fixed is None else fixed.value):
+        return None
+    numbers = f"{MICRO} {shown(micro.value)}" + (f" and {BATCH} {shown(fixed.value)}" if fixed is not None else "")
+    return Problem(
+        "EB301",
+        f"the program is given --{key} {shown(argument.value)}, and DeepSpeed's file has {numbers}: nothing ties the two",
+        (argument, micro),
+        help=f"give the program {shown(micro.value)}, or read the number from the file",
     )
 
 

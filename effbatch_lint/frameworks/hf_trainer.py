@@ -38,18 +38,9 @@ def recognise(config: Config) -> int:
     if config.count(*OTHERS) or not config.count(MICRO, OLD_MICRO, ACCUMULATION):
         return 0
     rest = config.count(
-        "output_dir",
-        "num_train_epochs",
-        "max_steps",
-        "lr_scheduler_type",
-        "per_device_eval_batch_size",
-        "learning_rate",
-        "warmup_ratio",
-        "weight_decay",
-        "model_name_or_path",
-        "logging_steps",
-        "save_steps",
-    )
+        "output_dir", "num_train_epochs", "max_steps", "lr_scheduler_type", "per_device_eval_batch_size",
+        "learning_rate", "warmup_ratio", "weight_decay", "model_name_or_path", "logging_steps", "save_steps",
+    )  # fmt: skip
     if not config.count(MICRO, OLD_MICRO) and rest < 3:  # noqa: PLR2004 - the accumulation key alone is many frameworks'
         return 0
     return config.count(MICRO, OLD_MICRO, ACCUMULATION) + min(rest, 1) if rest else 0

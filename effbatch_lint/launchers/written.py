@@ -39,7 +39,7 @@ def find(
     if own is not None:
         return document(own, name.display, script)
     path = None if files is None else locate(files, name, script.real, directory)
-    if path is None or files is None or kind_of(path) is None:
+    if path is None or files is None or files.kind(path) is None:
         return None
     return files.document(path)
 

@@ -52,7 +52,7 @@ def _launcher(launch: Launch) -> list[str]:
     name = launch.launcher
     if name is None or (launch.program or "").startswith(name):
         return []
-    return [name, *_words(launch.options)]
+    return ["accelerate launch" if name == "accelerate" else name, *_words(launch.options)]
 
 
 def _words(arguments: Iterable[Argument]) -> Iterator[str]:
