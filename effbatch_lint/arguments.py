@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from effbatch_lint.targets.target import Target
 
 EPILOG = """\
-exit status of check: 0 no findings, 1 findings, 2 usage or input error, 3 no recipe with --require-recipes
+exit status of check: 0 no errors, 1 findings at or above --fail-on, 2 usage or input error, 3 no recipe with --require-recipes
 a place for numbers in a config:  # effbatch: target=2048 world-size=64 tokens=8M
 """
 
