@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
-from effbatch_lint.frameworks import deepspeed_json, trainer_deepspeed
-from effbatch_lint.frameworks.accelerate_launch import (
+from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts import deepspeed_json, trainer_deepspeed
+from effbatch_lint.frameworks.parts.accelerate_launch import (
     kind,
     launch_accumulation,
     launch_deepspeed,
@@ -24,9 +25,8 @@ from effbatch_lint.frameworks.accelerate_launch import (
     launch_problems,
     processes,
 )
-from effbatch_lint.frameworks.deepspeed_json import ACCUMULATION, BATCH, MICRO
-from effbatch_lint.frameworks.deepspeed_triple import complete
-from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts.deepspeed_json import ACCUMULATION, BATCH, MICRO
+from effbatch_lint.frameworks.parts.deepspeed_triple import complete
 from effbatch_lint.terms import Origin, Term, default, product, shown, unknown
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Problem, Unit
-from effbatch_lint.frameworks.areal_allocation import allocation
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts.areal_allocation import allocation
 from effbatch_lint.terms import Term, exact, product, shown, unknown
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 Upstream: axolotl-ai-cloud/axolotl 0.19.0, src/axolotl/core/builders/base.py (what becomes a TrainingArgument),
 utils/config/__init__.py (normalize_config), utils/schemas/{training,config}.py (defaults). What it refuses:
-:mod:`effbatch_lint.frameworks.axolotl_checks`.
+:mod:`effbatch_lint.frameworks.parts.axolotl_checks`.
 
 HF Trainer runs with the micro batch and the accumulation; ``batch_size`` only estimates the number of steps. The schema
 gives an absent ``gradient_accumulation_steps`` the value 1, so that ``batch_size // micro_batch_size`` counts only where
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.compose.spelling import undashed
-from effbatch_lint.frameworks import axolotl_checks, deepspeed_json, trainer_deepspeed
-from effbatch_lint.frameworks.axolotl_checks import ACCUMULATION, MICRO, TOTAL
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts import axolotl_checks, deepspeed_json, trainer_deepspeed
+from effbatch_lint.frameworks.parts.axolotl_checks import ACCUMULATION, MICRO, TOTAL
 from effbatch_lint.terms import Term, floor
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.compose.spelling import respelled, underscored
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.gpt_neox_checks import (
+from effbatch_lint.frameworks.parts.gpt_neox_checks import (
     ACCUMULATION,
     GPUS,
     MICRO,

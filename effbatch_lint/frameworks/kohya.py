@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.compose.spelling import respelled, underscored
 from effbatch_lint.documents.nodes import Mapping
-from effbatch_lint.frameworks.accelerate_launch import processes
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts.accelerate_launch import processes
 from effbatch_lint.terms import Term, shown, unknown
 
 if TYPE_CHECKING:

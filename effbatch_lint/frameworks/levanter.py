@@ -22,7 +22,7 @@ from effbatch_lint.compose.config import origin_of
 from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.documents.nodes import Mapping, Scalar, Sequence
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.levanter_checks import divisions
+from effbatch_lint.frameworks.parts.levanter_checks import divisions
 from effbatch_lint.terms import ONE, Term, exact, floor, product, unknown
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.stated_world import reconciled
+from effbatch_lint.frameworks.parts.stated_world import reconciled
 from effbatch_lint.terms import Term, floor, product, shown, unknown
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch
-from effbatch_lint.frameworks import nemo_automodel_checks as checks
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.megatron_microbatches import constant
-from effbatch_lint.frameworks.nemo_automodel_layout import layout
+from effbatch_lint.frameworks.parts import nemo_automodel_checks as checks
+from effbatch_lint.frameworks.parts.megatron_microbatches import constant
+from effbatch_lint.frameworks.parts.nemo_automodel_layout import layout
 from effbatch_lint.terms import product, unknown
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
-from effbatch_lint.frameworks import olmo_core
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts import olmo_core
 from effbatch_lint.terms import Term, ceil, computed, exact, shown
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.documents.nodes import Scalar, Sequence
-from effbatch_lint.frameworks.accelerate_launch import processes
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts.accelerate_launch import processes
 from effbatch_lint.terms import Term, exact, product, shown, total, unknown
 
 if TYPE_CHECKING:

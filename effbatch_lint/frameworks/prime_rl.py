@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.compose.spelling import undashed
-from effbatch_lint.frameworks import prime_rl_checks as checks
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts import prime_rl_checks as checks
 from effbatch_lint.terms import Term, default, exact, product, unknown
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.speechbrain_references import referencing
+from effbatch_lint.frameworks.parts.speechbrain_references import referencing
 from effbatch_lint.terms import Term, exact, product
 
 if TYPE_CHECKING:

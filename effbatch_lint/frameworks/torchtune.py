@@ -22,15 +22,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch
-from effbatch_lint.frameworks import torchtune_checks as checks
-from effbatch_lint.frameworks import torchtune_recipes as recipes
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.torchtune_layout import layout
+from effbatch_lint.frameworks.parts import torchtune_checks as checks
+from effbatch_lint.frameworks.parts import torchtune_recipes as recipes
+from effbatch_lint.frameworks.parts.torchtune_layout import layout
 from effbatch_lint.terms import ONE, Term, exact, product, total, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.torchtune_recipes import Recipe
+    from effbatch_lint.frameworks.parts.torchtune_recipes import Recipe
     from effbatch_lint.launch import Launch
 
 _COMPONENTS = (

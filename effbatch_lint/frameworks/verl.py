@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.verl_checks import checks, missing_micro, worker_checks
-from effbatch_lint.frameworks.verl_devices import pool
-from effbatch_lint.frameworks.verl_engines import engine_layout, worker_engine
-from effbatch_lint.frameworks.verl_sft import is_sft, sft_batch
-from effbatch_lint.frameworks.verl_steps import old_workers, step
+from effbatch_lint.frameworks.parts.verl_checks import checks, missing_micro, worker_checks
+from effbatch_lint.frameworks.parts.verl_devices import pool
+from effbatch_lint.frameworks.parts.verl_engines import engine_layout, worker_engine
+from effbatch_lint.frameworks.parts.verl_sft import is_sft, sft_batch
+from effbatch_lint.frameworks.parts.verl_steps import old_workers, step
 from effbatch_lint.terms import Term, floor, product, total, unknown
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
-from effbatch_lint.frameworks import torchtune_recipes as recipes
-from effbatch_lint.frameworks.torchtune_layout import DIMS
+from effbatch_lint.frameworks.parts import torchtune_recipes as recipes
+from effbatch_lint.frameworks.parts.torchtune_layout import DIMS
 from effbatch_lint.terms import shown
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from effbatch_lint.batch import Layout
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.torchtune_recipes import Recipe
+    from effbatch_lint.frameworks.parts.torchtune_recipes import Recipe
     from effbatch_lint.terms import Term
 
 _IN_BACKWARD = (recipes.FULL, recipes.QAT, recipes.DPO, recipes.EARLY_EXIT, recipes.PPO)

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.batch import Problem
-from effbatch_lint.frameworks import deepspeed_json
-from effbatch_lint.frameworks.deepspeed_json import ACCUMULATION, BATCH, MICRO
+from effbatch_lint.frameworks.parts import deepspeed_json
+from effbatch_lint.frameworks.parts.deepspeed_json import ACCUMULATION, BATCH, MICRO
 from effbatch_lint.terms import Origin, Term, product, shown, unknown
 
 if TYPE_CHECKING:

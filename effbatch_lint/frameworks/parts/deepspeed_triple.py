@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from effbatch_lint.batch import Problem
-from effbatch_lint.frameworks.deepspeed_json import ACCUMULATION, BATCH, MICRO
+from effbatch_lint.frameworks.parts.deepspeed_json import ACCUMULATION, BATCH, MICRO
 from effbatch_lint.terms import Term, default, floor, product, shown, unknown
 
 

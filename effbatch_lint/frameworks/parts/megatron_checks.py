@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
 from effbatch_lint.compose.spelling import hyphenated, repeats, text_of
-from effbatch_lint.frameworks.megatron_flags import values
-from effbatch_lint.frameworks.megatron_layout import CONTEXT, EXPERT, PIPELINE, TENSOR, weight_shards
-from effbatch_lint.frameworks.megatron_microbatches import interleaved
+from effbatch_lint.frameworks.parts.megatron_flags import values
+from effbatch_lint.frameworks.parts.megatron_layout import CONTEXT, EXPERT, PIPELINE, TENSOR, weight_shards
+from effbatch_lint.frameworks.parts.megatron_microbatches import interleaved
 from effbatch_lint.terms import Origin, Term, computed, exact, product, shown, unknown
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from effbatch_lint.batch import Layout
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.megatron_microbatches import Division
+    from effbatch_lint.frameworks.parts.megatron_microbatches import Division
 
 MICRO, GLOBAL = "micro-batch-size", "global-batch-size"
 SCHEDULE, RAMP = "step-batch-size-schedule", "rampup-batch-size"

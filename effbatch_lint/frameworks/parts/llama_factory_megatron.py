@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.compose.merge import environment
-from effbatch_lint.frameworks.megatron_microbatches import constant
-from effbatch_lint.frameworks.trainer_batch import ACCUMULATION, MICRO
+from effbatch_lint.frameworks.parts.megatron_microbatches import constant
+from effbatch_lint.frameworks.parts.trainer_batch import ACCUMULATION, MICRO
 from effbatch_lint.terms import computed, floor, product, shown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.trainer_example import Example
+    from effbatch_lint.frameworks.parts.trainer_example import Example
     from effbatch_lint.launch import Launch
 
 TENSOR, PIPELINE = "tensor_model_parallel_size", "pipeline_model_parallel_size"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.documents.nodes import Scalar
 from effbatch_lint.documents.scalars import resolve
-from effbatch_lint.frameworks.deepspeed_json import ACCUMULATION, BATCH, MICRO
-from effbatch_lint.frameworks.elastic_search import Elasticity, Refused, batch_of_any, batch_on
+from effbatch_lint.frameworks.parts.deepspeed_json import ACCUMULATION, BATCH, MICRO
+from effbatch_lint.frameworks.parts.elastic_search import Elasticity, Refused, batch_of_any, batch_on
 from effbatch_lint.terms import Origin, Term, unknown
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem, Stage
-from effbatch_lint.frameworks.maxtext_size import size
+from effbatch_lint.frameworks.parts.maxtext_size import size
 from effbatch_lint.terms import Term, product, shown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.maxtext_size import Size
+    from effbatch_lint.frameworks.parts.maxtext_size import Size
 
 # A ramp of more steps than a person could read is not listed.
 _MAX_STAGES = 1_000

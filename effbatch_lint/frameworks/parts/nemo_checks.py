@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
-from effbatch_lint.frameworks.nemo_megatron import doubled_accumulation, one_micro_batch
+from effbatch_lint.frameworks.parts.nemo_megatron import doubled_accumulation, one_micro_batch
 from effbatch_lint.terms import Term, product, shown
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Problem
-from effbatch_lint.frameworks.megatron_checks import GLOBAL, MICRO, RAMP, SCHEDULE, start_checks
-from effbatch_lint.frameworks.megatron_flags import values, written
-from effbatch_lint.frameworks.megatron_layout import weight_shards
-from effbatch_lint.frameworks.megatron_microbatches import Division, constant, staged, undeclared
-from effbatch_lint.frameworks.megatron_schedule import ramp, steps
+from effbatch_lint.frameworks.parts.megatron_checks import GLOBAL, MICRO, RAMP, SCHEDULE, start_checks
+from effbatch_lint.frameworks.parts.megatron_flags import values, written
+from effbatch_lint.frameworks.parts.megatron_layout import weight_shards
+from effbatch_lint.frameworks.parts.megatron_microbatches import Division, constant, staged, undeclared
+from effbatch_lint.frameworks.parts.megatron_schedule import ramp, steps
 from effbatch_lint.terms import Term, exact, product, unknown
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def megatron_batch(
     args: Config, layout: Layout, *, name: str = "train", profile: str | None = None, ramps: bool = False
 ) -> Batch:
-    """The batch of Megatron's flags (:func:`~effbatch_lint.frameworks.megatron_flags.flags`) on a layout.
+    """The batch of Megatron's flags (:func:`~effbatch_lint.frameworks.parts.megatron_flags.flags`) on a layout.
 
     ``ramps``: a release up to 0.17, in which ``rampup-batch-size`` still counts.
     """

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Layout, Problem
-from effbatch_lint.frameworks.megatron_flags import values
-from effbatch_lint.frameworks.megatron_layout import cut, cuts, indivisible_groups
-from effbatch_lint.frameworks.megatron_microbatches import Division, constant, interleaved, staged
-from effbatch_lint.frameworks.megatron_schedule import ramp
+from effbatch_lint.frameworks.parts.megatron_flags import values
+from effbatch_lint.frameworks.parts.megatron_layout import cut, cuts, indivisible_groups
+from effbatch_lint.frameworks.parts.megatron_microbatches import Division, constant, interleaved, staged
+from effbatch_lint.frameworks.parts.megatron_schedule import ramp
 from effbatch_lint.terms import Term, product, shown, unknown
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.batch import Batch, Layout, Problem
-from effbatch_lint.frameworks import accelerate_launch, deepspeed_json, parallelism_config, trainer_deepspeed
-from effbatch_lint.frameworks.trainer_layout import trainer_layout
+from effbatch_lint.frameworks.parts import accelerate_launch, deepspeed_json, parallelism_config, trainer_deepspeed
+from effbatch_lint.frameworks.parts.trainer_layout import trainer_layout
 from effbatch_lint.terms import ONE, Origin, Term, exact, product, shown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.trainer_example import Example
+    from effbatch_lint.frameworks.parts.trainer_example import Example
     from effbatch_lint.launch import Launch
 
 MICRO = "per_device_train_batch_size"

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
-from effbatch_lint.frameworks.megatron_microbatches import constant
+from effbatch_lint.frameworks.parts.megatron_microbatches import constant
 from effbatch_lint.terms import ONE, Term, product, shown, unknown
 
 if TYPE_CHECKING:

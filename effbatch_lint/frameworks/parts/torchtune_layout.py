@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Layout, Problem
-from effbatch_lint.frameworks import torchtune_recipes as recipes
-from effbatch_lint.frameworks.replicated import replicated
+from effbatch_lint.frameworks.parts import torchtune_recipes as recipes
+from effbatch_lint.frameworks.parts.replicated import replicated
 from effbatch_lint.terms import ONE, Term, product, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.torchtune_recipes import Recipe
+    from effbatch_lint.frameworks.parts.torchtune_recipes import Recipe
     from effbatch_lint.launch import Launch
 
 DIMS = ("tensor_parallel_dim", "context_parallel_dim", "data_parallel_shard_dim", "data_parallel_replicate_dim")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
-from effbatch_lint.frameworks.verl_engines import engine_layout, worker_engine
-from effbatch_lint.frameworks.verl_steps import old_workers
+from effbatch_lint.frameworks.parts.verl_engines import engine_layout, worker_engine
+from effbatch_lint.frameworks.parts.verl_steps import old_workers
 from effbatch_lint.terms import Term, exact, product, shown
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Layout, Problem
-from effbatch_lint.frameworks import torchtitan_eras as eras
+from effbatch_lint.frameworks.parts import torchtitan_eras as eras
 from effbatch_lint.terms import ONE, Term, product, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.torchtitan_eras import Era
+    from effbatch_lint.frameworks.parts.torchtitan_eras import Era
 
 _TWO = Term(2, "default")
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Problem
-from effbatch_lint.frameworks.verl_engines import engine_layout, sft_engine
+from effbatch_lint.frameworks.parts.verl_engines import engine_layout, sft_engine
 from effbatch_lint.terms import Term, exact, floor, product, shown, unknown
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.batch import Layout
-from effbatch_lint.frameworks.megatron_layout import indivisible_groups
+from effbatch_lint.frameworks.parts.megatron_layout import indivisible_groups
 from effbatch_lint.terms import ONE, Term, product
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Problem
 from effbatch_lint.documents.nodes import Mapping, Sequence
-from effbatch_lint.frameworks.lightning_strategy import layout, strategy
+from effbatch_lint.frameworks.parts.lightning_strategy import layout, strategy
 from effbatch_lint.terms import Term, exact, shown, unknown
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
-from effbatch_lint.frameworks.lightning_devices import devices_per_node
+from effbatch_lint.frameworks.parts.lightning_devices import devices_per_node
 from effbatch_lint.terms import Term, exact, product, shown
 
 if TYPE_CHECKING:

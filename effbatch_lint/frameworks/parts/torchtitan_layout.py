@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Layout, Problem
-from effbatch_lint.frameworks.replicated import replicated
+from effbatch_lint.frameworks.parts.replicated import replicated
 from effbatch_lint.terms import Term, product, shown, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.torchtitan_eras import Era
+    from effbatch_lint.frameworks.parts.torchtitan_eras import Era
 
 
 def layout(config: Config, era: Era, world: Term) -> Layout:
