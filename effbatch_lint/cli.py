@@ -29,6 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 for nothing found, 1 for findings, 2 for a usage or input error, 3 for no recipe where one is required.
     """
     given = arguments.parse(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None:  # started with its output closed
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     try:
         status = COMMANDS[given.command](given)
         sys.stdout.flush()
@@ -40,6 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # `effbatch-lint ... | head`: the reader has seen enough. Keep the interpreter's exit from complaining again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+    except OSError as error:  # a full disk, a working directory that is gone
+        return _complain(error.strerror or str(error))
     else:
         return status
 

@@ -40,7 +40,7 @@ def _git(folder: str) -> list[str] | None:
 
     try:
         done = subprocess.run(
-            ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],  # noqa: S607 - git is the user's own
+            ["git", "-c", "core.fsmonitor=false", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],  # noqa: S607 - git is the user's own
             cwd=folder,
             capture_output=True,
             check=False,

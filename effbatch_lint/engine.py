@@ -17,7 +17,7 @@ from effbatch_lint.files import Files
 from effbatch_lint.frameworks import table
 from effbatch_lint.report.report import Report
 from effbatch_lint.rules.table import BY_CODE
-from effbatch_lint.source import Span, Unreadable
+from effbatch_lint.source import MAX_PARSED, Span, Unreadable
 from effbatch_lint.starters import may_be_manifest, may_start
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def _read(call: Call) -> Read:
     for path, named in call.given.items():
         try:
             found += _candidates(path, call, read, named=named)
+        except RecursionError:
+            read.errors.append(_too_deep(path, call))
         except Unreadable as error:
             if _is_template(path, call.files):
                 read.unread.append(Unread(call.files.shown(path), f"a template, not a config yet: {error.reason}"))
@@ -111,6 +113,8 @@ def _read(call: Call) -> Read:
         if candidate.path not in covered:
             try:
                 read.recipes.extend(recipes.from_candidate(candidate, call))
+            except RecursionError:
+                read.errors.append(_too_deep(candidate.config.path, call))
             except Unreadable as error:
                 read.errors.append(error)
                 read.failed.add(candidate.path)
@@ -127,10 +131,15 @@ def _read(call: Call) -> Read:
     return read
 
 
+def _too_deep(path: str, call: Call) -> Unreadable:
+    at = Span(call.files.shown(path), 1, 1, 1, 1)
+    return Unreadable(at, "its parts lie within each other deeper than the limit")
+
+
 def _is_template(path: str, files: Files) -> bool:
-    """Whether a file that does not parse is the source of one that will: a Helm chart, a Jinja template."""
+    """Whether a file that does not parse is the source of one that will: a Helm chart, a Jinja template; or JSON lines."""
     data = files.peek(path) or b""
-    return b"effbatch" not in data and (b"{{" in data or b"{%" in data)
+    return b"effbatch" not in data and (b"{{" in data or b"{%" in data or b"}\n{" in data)
 
 
 def _through(found: list[Candidate], call: Call, read: Read) -> list[Candidate]:
@@ -221,6 +230,9 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
     kind = kind_of(path)
     if kind == "shell" and not may_start(data):
         read.unread.append(Unread(files.shown(path), "starts no training: none of the launchers' names"))
+        return []
+    if len(data) > MAX_PARSED and b"effbatch" not in data:
+        read.unread.append(Unread(files.shown(path), f"{len(data):,} bytes: a vocabulary or a data set, no config"))
         return []
     starts = kind == "shell" or (kind == "yaml" and may_be_manifest(data))
     known = starts or call.custom or call.forced is not None or table.may_be_training(data)

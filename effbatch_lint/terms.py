@@ -89,8 +89,13 @@ def number(value: Number | None) -> int | float | None:
     return int(value) if value.denominator == 1 else float(value)
 
 
+_LONGEST = 10_000  # bits
+
+
 def shown(value: Number | None) -> str:
     """The number as a person reads it: ``8,388,608``, ``1/4``, ``?``."""
+    if isinstance(value, int) and value.bit_length() > _LONGEST:
+        return "a number of thousands of digits"  # Python itself refuses to write more than 4,300
     return "?" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 

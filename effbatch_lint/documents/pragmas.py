@@ -159,7 +159,7 @@ class _Reader:
         values: dict[str, tuple[str, Span]] = {}
         at = 0
         while at < len(words) and len(self._unknown) < MAX_UNKNOWN:
-            if words[at] in " \t,;":
+            if words[at].isspace() or words[at] in ",;":
                 at += 1
             elif ignore := _IGNORE.match(words, at):
                 self._ignore(comment, ignore, offset)

@@ -35,7 +35,12 @@ UNITS: dict[str, Unit] = {
 
 def recognise(config: Config) -> int:
     """The files are flat and always name a ``base_model``."""
-    if not config.count("base_model") or not config.count(MICRO, ACCUMULATION, TOTAL):
+    others = config.count("datasets", "pretraining_dataset", "sequence_len", "adapter", "val_set_size", "rl")
+    if (
+        not config.count("base_model")
+        or not config.count(MICRO, ACCUMULATION, TOTAL)
+        or not config.count(MICRO) + others
+    ):
         return 0
     return config.count(
         "base_model", "datasets", "pretraining_dataset", MICRO, "sequence_len", "sample_packing", "adapter", "num_epochs",

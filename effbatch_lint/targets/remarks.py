@@ -79,6 +79,9 @@ _DIGIT = re.compile("[0-9]")
 _MARKER = re.compile(r"(?:^|(?<=\s))(?:#|//)+[ \t]*(?P<text>.*)")
 
 
+_MOST = 200
+
+
 def find_claims(source: Source, kind: str) -> list[Claim]:
     """The claims in the comments of a file of ``kind`` yaml, toml, json or shell, in order.
 
@@ -87,8 +90,8 @@ def find_claims(source: Source, kind: str) -> list[Claim]:
     """
     lines = source.text.split("\n")
     candidates = [number for number, line in enumerate(lines) if ("#" in line or "//" in line) and may_claim(line)]
-    if not candidates:
-        return []
+    if not candidates or len(candidates) > _MOST:
+        return []  # none, or a file that somebody's program writes
     from effbatch_lint.documents.comments import Comment, comments  # noqa: PLC0415 - as the docstring says
     from effbatch_lint.targets.remark_reading import claims  # noqa: PLC0415 - as the docstring says
 
