@@ -147,8 +147,7 @@ def options(given: argparse.Namespace) -> Options:
         UsageError: a number, target or override that is none.
     """
     for word in (*given.override, *given.set):
-        if "=" not in word or word.startswith("="):
-            raise UsageError(f"{word!r} is no KEY=VALUE")
+        _checked(word)
     return Options(
         paths=tuple(given.paths),
         world_sizes=world_sizes(given.world_size),
@@ -156,6 +155,15 @@ def options(given: argparse.Namespace) -> Options:
         target=target(getattr(given, "target", None)),
         framework=given.framework,
     )
+
+
+def _checked(word: str) -> None:
+    from effbatch_lint.compose.merge import key_and_text  # noqa: PLC0415 - few calls override anything
+
+    try:
+        key_and_text(word)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def world_sizes(text: str | None) -> tuple[int, ...]:

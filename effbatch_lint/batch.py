@@ -49,7 +49,7 @@ class Stage(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """The contract's form of a stage."""
-        return {"from": self.start, "from_unit": self.unit, "effective_batch": self.effective_batch.value}
+        return {"from": self.start, "from_unit": self.unit, "effective_batch": number(self.effective_batch.value)}
 
 
 class Layout(NamedTuple):

@@ -63,6 +63,7 @@ class Read(NamedTuple):
         unread: the files that are no training configs.
         errors: what is wrong with a file that cannot be read or put together.
         failed: the files of runs that an error kept from being read: nothing else is to be said of them.
+        given: the paths that the call asked for, as shown.
     """
 
     files: Files
@@ -71,3 +72,4 @@ class Read(NamedTuple):
     unread: list[Unread]
     errors: list[Unreadable]
     failed: set[str]
+    given: set[str]

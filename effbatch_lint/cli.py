@@ -165,7 +165,7 @@ def _write(text: str, given: argparse.Namespace) -> None:
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         return
     try:
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from None

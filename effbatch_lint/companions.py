@@ -64,7 +64,7 @@ class Companions:
             name = following
 
     def _find(self, referrer: str, name: str) -> str | None:
-        if "${" in name or len(name) > 1_000 or "\n" in name:  # noqa: PLR2004 - longer than any path
+        if "${" in name or len(name) > 1_000 or not name.isprintable():  # noqa: PLR2004 - longer than any path
             return None
         if os.path.isabs(name):
             return name if inside(os.path.realpath(name), self._files.roots) and os.path.isfile(name) else None

@@ -30,11 +30,9 @@ def excluded(path: str, folder: str, patterns: tuple[str, ...]) -> bool:
 
 def matches(relative: str, pattern: str) -> bool:
     """Whether a relative path matches one glob; ``*`` crosses folders, as in git's and ruff's settings."""
-    pattern = pattern.strip("/")
+    pattern = pattern.removeprefix("./").strip("/").removeprefix("**/").replace("/**/", "/*")
     folder = pattern.removesuffix("/**")
-    return (
-        fnmatchcase(relative, pattern) or fnmatchcase(relative, f"{folder}/*") or fnmatchcase(relative, f"*/{pattern}")
-    )
+    return any(fnmatchcase(relative, glob) for glob in (pattern, f"*/{pattern}", f"{folder}/*", f"*/{folder}/*"))
 
 
 def _git(folder: str) -> list[str] | None:

@@ -17,7 +17,7 @@ from effbatch_lint.files import Files
 from effbatch_lint.frameworks import table
 from effbatch_lint.report.report import Report
 from effbatch_lint.rules.table import BY_CODE
-from effbatch_lint.source import Unreadable
+from effbatch_lint.source import Span, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,17 +78,22 @@ def _prepared(options: Options, settings: Settings) -> Call:
 
 
 def _read(call: Call) -> Read:
-    read = Read(call.files, call.settings, [], [], [], set())
+    given = {call.files.shown(path) for path in call.given}
+    read = Read(call.files, call.settings, [], [], [], set(), given)
     found: list[Candidate] = []
     for path, named in call.given.items():
         try:
             found += _candidates(path, call, read, named=named)
         except Unreadable as error:
-            if named or error.code != "EB902":
+            if _is_template(path, call.files):
+                read.unread.append(Unread(call.files.shown(path), f"a template, not a config yet: {error.reason}"))
+            elif named or error.code != "EB902":
                 read.errors.append(error)
             else:
                 # A defaults list that does not resolve from the file's own folder may be a part of a larger tree.
                 read.unread.append(Unread(call.files.shown(path), error.reason))
+    through = _through(found, call, read)
+    found += through
     described = _described(call, read)
     covered = {path for recipe in described for path in recipe.config.files} | read.failed
     joined = project.joined(found, call.handed)
@@ -104,17 +109,63 @@ def _read(call: Call) -> Read:
     # A config that another one stands on is a recipe all the same; a part that another one names is none.
     included -= {base for candidate in joined for base in candidate.bases}
     read.recipes[:] = [*described, *(recipe for recipe in read.recipes if recipe.path not in included)]
+    if through:
+        asked = {call.files.shown(path) for path in call.handed}
+        looked_up = {candidate.config.path for candidate in through}
+        read.recipes[:] = [r for r in read.recipes if r.path not in looked_up or asked.intersection(r.config.files)]
     read.unread[:] = [unread for unread in dict.fromkeys(read.unread) if unread.path not in included]
     return read
+
+
+def _is_template(path: str, files: Files) -> bool:
+    """Whether a file that does not parse is the source of one that will: a Helm chart, a Jinja template."""
+    data = files.peek(path) or b""
+    return b"effbatch" not in data and (b"{{" in data or b"{%" in data)
+
+
+def _through(found: list[Candidate], call: Call, read: Read) -> list[Candidate]:
+    """The configs of the project that may include a file which was named and is only a part of theirs."""
+    whole = {c.document.source.real for c in found if c.framework.role == "trainer" and not c.document.is_part}
+    parts = [path for path in call.handed if path not in whole and kind_of(path) and os.path.isfile(path)]
+    if not parts:
+        return []
+    from effbatch_lint.dependents import dependents  # noqa: PLC0415 - most calls name whole recipes
+
+    out: dict[str, list[Candidate]] = {}
+    for dependent in dependents(parts, call):
+        part = call.files.shown(dependent.part)
+        for choice in ((), *((word,) for word in dependent.choices)):
+            changed = call._replace(options=call.options._replace(overrides=(*choice, *call.options.overrides)))
+            try:
+                tried = _candidates(
+                    dependent.path, changed, Read(call.files, call.settings, [], [], [], set(), set()), named=False
+                )
+            except Unreadable as error:
+                if error.span.path == part and not dependent.choices:
+                    read.errors.append(error)
+                continue
+            # A file that a key names (deepspeed: ds.json) is opened when the batch is read: _read asks again then.
+            including = [c for c in tried if part in c.config.files or not dependent.choices]
+            if including:
+                out.setdefault(f"{dependent.path} {choice}", including)
+                break
+    return [candidate for candidates in out.values() for candidate in candidates]
 
 
 def _described(call: Call, read: Read) -> list[Recipe]:
     """The recipes that the settings describe, of which a file is among those given."""
     out: list[Recipe] = []
     wanted = {os.path.abspath(path) for path in call.given}
+    settings_changed = call.settings.path is not None and os.path.abspath(call.settings.path) in wanted
     for described in call.settings.recipes:
         paths = [os.path.abspath(path) for path in described.files]
-        if not wanted.intersection(paths):
+        gone = [call.files.shown(path) for path in paths if not os.path.lexists(path)]
+        if gone:
+            # Whatever else was asked for: a recipe that lost its file is guarded by nobody.
+            reason = f"the settings describe a recipe with the file {gone[0]}, which does not exist"
+            read.errors.append(Unreadable(described.span or Span(gone[0], 1, 1, 1, 1), reason))
+            continue
+        if not wanted.intersection(paths) and not settings_changed:
             continue
         changed = call._replace(
             options=call.options._replace(overrides=(*described.overrides, *call.options.overrides)),
@@ -125,6 +176,9 @@ def _described(call: Call, read: Read) -> list[Recipe]:
             main, accelerate = project.one_run(_parts(described.files, changed, read))
             if main is not None:
                 out += recipes.from_candidate(main, changed, described, accelerate)
+            else:
+                reason = "the settings describe a recipe of files that are of no framework that is recognised"
+                read.errors.append(Unreadable(described.span or Span(paths[0], 1, 1, 1, 1), reason, code="EB104"))
         except Unreadable as error:
             missing = not os.path.lexists(error.span.path)
             named = f"{call.settings.path or 'the settings'} names it among the files of a recipe"
@@ -176,17 +230,19 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
 
 def _given(options: Options, settings: Settings) -> dict[str, bool]:
     """Every file to look at, each once, and whether it was named itself."""
-    given: dict[str, bool] = {}
+    given: dict[str, tuple[str, bool]] = {}
     for path in options.paths or (settings.folder,):
         if os.path.isdir(path) and kind_of(path) is None:
-            below = discovery.files_below(path)
-            kept = (name for name in below if not discovery.excluded(name, settings.folder, settings.exclude))
-            # The settings are no training config, and not counted among the files that might have been one.
-            kept = (name for name in kept if os.path.basename(name) not in settings_module.FILES)
-            given.update((name, False) for name in kept if name not in given)
-        elif not discovery.excluded(path, settings.folder, settings.exclude):
-            given[path] = True
-    return given
+            for name in discovery.files_below(path):
+                # The settings are no training config, and not counted among the files that might have been one.
+                if os.path.basename(name) in settings_module.FILES:
+                    continue
+                given.setdefault(os.path.abspath(name), (name, False))
+        else:
+            first, _ = given.get(os.path.abspath(path), (path, True))
+            given[os.path.abspath(path)] = (first, True)
+    kept = (pair for pair in given.values() if not discovery.excluded(pair[0], settings.folder, settings.exclude))
+    return dict(kept)
 
 
 def _roots(options: Options, settings: Settings) -> list[str]:

@@ -1,12 +1,15 @@
 """Arithmetic over key paths, as the settings of a custom trainer write it: ``cluster.nodes * cluster.gpus``.
 
-Only numbers, key paths, ``+ - * / // %``, parentheses and ``min max ceil int`` are understood; the text is parsed, never
-evaluated as Python. A key path with characters that are no Python name is quoted: ``"'train.batch-size' * 2"``.
+Only numbers, key paths, ``+ - * / // %``, parentheses, ``min max ceil int`` and ``key or 1`` (the trainer's
+default, where the key is absent) are understood; the text is parsed, never
+evaluated as Python. A quotient is exact until ``int`` or ``ceil`` rounds it, and the whole must be a whole number. A key
+path with characters that are no Python name is quoted: ``"'train.batch-size' * 2"``.
 """
 
 from __future__ import annotations
 
 import ast
+import warnings
 from typing import TYPE_CHECKING
 
 from effbatch_lint import terms
@@ -15,7 +18,17 @@ from effbatch_lint.terms import Term, unknown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from effbatch_lint.terms import Number
+
 MAX_LENGTH = 500
+
+FUNCTIONS: dict[str, tuple[Callable[..., Number], int, int]] = {
+    "int": (int, 1, 1),
+    "ceil": (lambda value: -(-value // 1), 1, 2),
+    "min": (min, 2, 16),
+    "max": (max, 2, 16),
+}
+"""Each function with the least and the greatest number of its arguments; ``ceil(a, b)`` is ``ceil(a / b)``."""
 
 
 class Malformed(ValueError):
@@ -31,7 +44,9 @@ def parse(text: str) -> ast.expr:
     if len(text) > MAX_LENGTH:
         raise Malformed(f"longer than {MAX_LENGTH} characters")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd literal is refused below, in our own words
+            tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise Malformed(f"{text!r} is no arithmetic over key paths") from None
     _check(tree, text)
@@ -52,16 +67,27 @@ def keys(tree: ast.expr) -> list[str]:
 
 
 def evaluate(tree: ast.expr, read: Callable[[str], Term]) -> Term:
-    """The value, each key path read by ``read``; unknown as soon as one of them is."""
+    """The value, each key path read by ``read``; unknown as soon as one of them is, or when it is no whole number."""
+    found = _value(tree, read)
+    if found.value is None or isinstance(found.value, int):
+        return found
+    return unknown(f"{found.formula} is {terms.shown(found.value)}, which is no whole number", *found.origins)
+
+
+def _value(tree: ast.expr, read: Callable[[str], Term]) -> Term:
     if isinstance(tree, ast.Constant):
         return read(tree.value) if isinstance(tree.value, str) else Term(tree.value, "assumed")  # type: ignore[arg-type] # _check lets ints and strings through
     path = _path(tree)
     if path is not None:
         return read(path)
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name):
-        return _call(tree.func.id, [evaluate(argument, read) for argument in tree.args])
+        return _call(tree.func.id, [_value(argument, read) for argument in tree.args])
+    if isinstance(tree, ast.BoolOp):
+        found = [evaluate(value, read) for value in tree.values]
+        # An absent key has no origin; one that is there and not known stays unknown.
+        return next((term for term in found if term.known or term.origins), found[-1])
     assert isinstance(tree, ast.BinOp)
-    left, right = evaluate(tree.left, read), evaluate(tree.right, read)
+    left, right = _value(tree.left, read), _value(tree.right, read)
     match tree.op:
         case ast.Mult():
             return terms.product(left, right)
@@ -75,21 +101,19 @@ def evaluate(tree: ast.expr, read: Callable[[str], Term]) -> Term:
             return terms.floor(left, right)
         case ast.Mod():
             if right.value == 0:
-                return unknown("division by zero", *right.origins)
+                return unknown(f"{terms.shown(left.value)} % 0: division by zero", *right.origins)
             return terms.computed(
                 lambda a, b: a % b, f"{terms.shown(left.value)} % {terms.shown(right.value)}", left, right
             )
         case _:
-            return terms.exact(left, right)
+            return terms.ratio(left, right)
 
 
 def _call(name: str, arguments: list[Term]) -> Term:
-    if name == "int":
-        return arguments[0]
-    if name == "ceil":
-        return terms.ceil(*arguments) if len(arguments) == 2 else arguments[0]  # noqa: PLR2004 - ceil(a, b) is a / b rounded up
-    rule = min if name == "min" else max
-    return terms.computed(rule, f"{name}({', '.join(terms.shown(a.value) for a in arguments)})", *arguments)
+    if name == "ceil" and len(arguments) > 1:
+        return terms.ceil(*arguments)
+    shown = f"{name}({', '.join(argument.formula or terms.shown(argument.value) for argument in arguments)})"
+    return terms.computed(FUNCTIONS[name][0], shown, *arguments)
 
 
 def _path(tree: ast.expr) -> str | None:
@@ -105,6 +129,8 @@ def _path(tree: ast.expr) -> str | None:
 
 def _check(tree: ast.expr, text: str) -> None:
     if isinstance(tree, ast.Constant) and isinstance(tree.value, (int, str)) and not isinstance(tree.value, bool):
+        if tree.value == "":
+            raise Malformed(f"there is an empty key path in {text!r}")
         return
     if _path(tree) is not None:
         return
@@ -114,9 +140,15 @@ def _check(tree: ast.expr, text: str) -> None:
         _check(tree.left, text)
         _check(tree.right, text)
         return
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in ("min", "max", "int", "ceil"):
-        if not tree.args or tree.keywords:
-            raise Malformed(f"{tree.func.id}() needs arguments in {text!r}")
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or):
+        for value in tree.values:
+            _check(value, text)
+        return
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in FUNCTIONS:
+        _, least, greatest = FUNCTIONS[tree.func.id]
+        if tree.keywords or not least <= len(tree.args) <= greatest:
+            count = f"{least}" if least == greatest else f"{least} to {greatest}"
+            raise Malformed(f"{tree.func.id}() takes {count} arguments in {text!r}")
         for argument in tree.args:
             _check(argument, text)
         return

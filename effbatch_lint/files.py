@@ -75,14 +75,23 @@ class Files:
                 raise
             return None
 
+    def peek(self, path: str) -> bytes | None:
+        """The raw bytes of a file that is only looked through, and not remembered; None when it cannot be read."""
+        try:
+            return read_bytes(os.path.abspath(path), self.roots, shown=self.shown(path))
+        except Unreadable:
+            return None
+
     def refuse_hostile(self, path: str) -> None:
         """Refuse a file that is no training config when it breaks a limit; its syntax is nobody's business here.
+
+        One that is only large (a tokenizer, a data set) is left alone: a hook is handed all of a project's files.
 
         Raises:
             Unreadable: bytes that are no text, nesting or aliases over the limit.
         """
         try:
-            if kind_of(path) is not None:
+            if kind_of(path) is not None and len(self.content(path)) <= MAX_PARSED:
                 self.document(path)
         except Unreadable as error:
             if error.limit:
@@ -96,6 +105,13 @@ class Files:
         if key not in self._pragmas:
             self._pragmas[key] = read_pragmas(document.source, document.kind, self.rules)
         return self._pragmas[key]
+
+    def quietly_parsed(self, path: str) -> Document | None:
+        """The parsed file; None when it cannot be read here."""
+        try:
+            return self.document(path)
+        except Unreadable:
+            return None
 
     def line(self, shown: str, number: int) -> str:
         """A line of a file, for a snippet; empty when the file cannot be read."""

@@ -33,7 +33,7 @@ def from_candidate(
     in_file = _declared(config, candidate.document, call)
     chosen = (
         tuple(
-            Term(size, "declared", (Origin(None, None, f"--world-size {size}"),), key="--world-size")
+            Term(size, "declared", (Origin(None, "--world-size", f"--world-size {size}"),), key="--world-size")
             for size in options.world_sizes
         )
         or (described.world_sizes if described is not None else ())

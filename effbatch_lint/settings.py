@@ -24,7 +24,7 @@ class UsageError(Exception):
 
 
 class RecipeSettings(NamedTuple):
-    """A ``[[recipes]]`` entry: files that are one run, with what is declared of it."""
+    """A ``[[recipes]]`` entry: files that are one run, with what is declared of it. ``span`` is where its files stand."""
 
     files: tuple[str, ...]
     name: str | None = None
@@ -32,6 +32,7 @@ class RecipeSettings(NamedTuple):
     world_sizes: tuple[Term, ...] = ()
     targets: tuple[Target, ...] = ()
     framework: str | None = None
+    span: Span | None = None
 
 
 class Settings(NamedTuple):
@@ -68,8 +69,21 @@ def find(start: str) -> str | None:
 
 
 def _has_section(path: str) -> bool:
-    with open(path, "rb") as file:
-        return b"tool.effbatch-lint" in file.read()
+    """Whether a pyproject.toml configures this tool, rather than name it as a dependency; its syntax is read later."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError:
+        return False
+    if b"effbatch-lint" not in data:
+        return False
+    import re  # noqa: PLC0415 - few projects get here
+
+    return re.search(_SECTION, data, re.MULTILINE) is not None
+
+
+# [tool.effbatch-lint], [[tool.effbatch-lint.recipes]]; below [tool]: effbatch-lint = {...}, effbatch-lint.target = ...
+_SECTION = rb"""^[ \t]*(?:\[{1,2}[ \t]*tool[ \t]*\.[ \t]*|(?:tool[ \t]*\.[ \t]*)?(?=[^\[\]]*=))["']?effbatch-lint\b"""
 
 
 def load(path: str) -> Settings:

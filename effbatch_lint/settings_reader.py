@@ -10,11 +10,12 @@ import os
 from collections.abc import Mapping as AbstractMapping
 
 from effbatch_lint.compose.config import Config, from_mapping
+from effbatch_lint.compose.merge import key_and_text
 from effbatch_lint.documents import toml
 from effbatch_lint.documents.nodes import Mapping, Node, Scalar, Sequence
 from effbatch_lint.settings import RecipeSettings, Settings
 from effbatch_lint.source import Source, Span, Unreadable, decode, display, read_bytes
-from effbatch_lint.targets.quantity import Quantity, parse_quantity
+from effbatch_lint.targets.quantity import UNITS, parse_quantity, unit_named
 from effbatch_lint.targets.target import Target
 from effbatch_lint.terms import Origin, Term
 
@@ -35,7 +36,12 @@ def load(path: str) -> Settings:
     source = Source(shown, os.path.abspath(path), decode(read_bytes(path, (), shown=shown), shown))
     config = Config(_mapping(toml.parse(source)[0]), shown)
     if os.path.basename(path) == "pyproject.toml":
-        config = config.section("tool.effbatch-lint") or config.over(Mapping({}, None))
+        if config.node("tool.effbatch-lint") is None:
+            return Settings(os.path.dirname(os.path.abspath(path)), shown)
+        section = config.section("tool.effbatch-lint")
+        if section is None:
+            raise _wrong(config, "tool.effbatch-lint", "a table")
+        config = section.over(section.root)
     return _read(config, os.path.dirname(os.path.abspath(path)), shown)
 
 
@@ -56,15 +62,18 @@ def _read(config: Config, folder: str, path: str | None) -> Settings:
         unknown += _unknown(item, RECIPE_KEYS)
         recipes.append(
             RecipeSettings(
-                files=tuple(os.path.join(folder, name) for name in _strings(item, "files", needed=True)),
+                files=tuple(os.path.join(folder, name) for name in _files(item)),
                 name=_string(item, "name"),
-                overrides=_strings(item, "overrides"),
+                overrides=_overrides(item),
                 world_sizes=_world_sizes(item),
                 targets=_targets(item),
                 framework=_string(item, "framework"),
+                span=origin.span if (origin := item.origin("files")) is not None else item.root.span,
             )
         )
     ignores = config.section("per-file-ignores")
+    if ignores is None and config.node("per-file-ignores") is not None:
+        raise _wrong(config, "per-file-ignores", "a table of globs, each with a list of rule codes")
     return Settings(
         folder=folder,
         path=path,
@@ -97,9 +106,9 @@ def _tables(config: Config, key: str) -> list[Config]:
     node = config.node(key)
     if node is None:
         return []
-    if not isinstance(node, Sequence):
+    if not isinstance(node, Sequence) or not all(isinstance(item, Mapping) for item in node.items):
         raise _wrong(config, key, "a list of tables: [[recipes]]")
-    return [config.over(_mapping(item), f"{key}.") for item in node.items if isinstance(item, Mapping)]
+    return [config.over(_mapping(item), f"{key}.") for item in node.items]
 
 
 def _customs(config: Config) -> list[Config]:
@@ -108,50 +117,50 @@ def _customs(config: Config) -> list[Config]:
     if node is None:
         return []
     if isinstance(node, Sequence):
-        return [config.over(_mapping(item), "custom.") for item in node.items if isinstance(item, Mapping)]
-    if not isinstance(node, Mapping):
-        raise _wrong(config, "custom", "a table")
-    if any(isinstance(entry.value, Scalar) for entry in node.entries.values()):
-        return [config.over(node, "custom.")]
-    return [
-        config.over(_mapping(entry.value), f"custom.{name}.")
-        for name, entry in node.entries.items()
-        if isinstance(entry.value, Mapping)
-    ]
+        parts = [("custom.", item) for item in node.items]
+    elif isinstance(node, Mapping) and any(isinstance(entry.value, Scalar) for entry in node.entries.values()):
+        parts = [("custom.", node)]
+    elif isinstance(node, Mapping):
+        parts = [(f"custom.{name}.", entry.value) for name, entry in node.entries.items()]
+    else:
+        parts = [("", node)]
+    if not all(isinstance(part, Mapping) for _, part in parts):
+        raise _wrong(config, "custom", "a table, or a table for each trainer")
+    return [config.over(_mapping(part), prefix) for prefix, part in parts]
 
 
 def _targets(config: Config) -> tuple[Target, ...]:
     """``target = 2048``, ``target = {sequences = 2048}``, ``target = {tokens = "8M"}``, ``tokens = "8M"``."""
     tolerance = _tolerance(config)
+    node, tokens = config.node("target"), config.node("tokens")
     found: list[tuple[Node, str | None, str]] = []
-    node = config.node("target")
-    if isinstance(node, Mapping):
+    if isinstance(node, Mapping) and node.entries:
         found += [(entry.value, unit, f"target.{unit}") for unit, entry in node.entries.items()]
     elif node is not None:
         found.append((node, None, "target"))
-    tokens = config.node("tokens")
     if tokens is not None:
         found.append((tokens, "tokens", "tokens"))
     targets = []
     for value, unit, key in found:
-        quantity = _quantity(value, unit)
+        quantity = parse_quantity(value.text, unit) if isinstance(value, Scalar) else None
         if quantity is None:
             raise _wrong(config, key, 'a number with or without a unit: 2048, "2048 sequences", {tokens = "8M"}')
+        named = unit and unit_named(unit)
+        if unit is not None and (named is None or quantity.unit not in (unit, named)):
+            raise _wrong(config, key, f"a number of {named or ', '.join(UNITS)}")
         note = None if value.span is not None else f"{key} in the settings"
-        targets.append(Target(quantity, Origin(value.span, key, note), "settings", tolerance))
+        targets.append(
+            Target(quantity._replace(unit=named or quantity.unit), Origin(value.span, key, note), "settings", tolerance)
+        )
     return tuple(targets)
 
 
-def _quantity(node: Node, unit: str | None) -> Quantity | None:
-    return parse_quantity(node.text, unit) if isinstance(node, Scalar) else None
-
-
 def _tolerance(config: Config) -> float:
-    value = config.value("tolerance")
-    if value is None:
+    if config.node("tolerance") is None:
         return 0.0
+    value = config.value("tolerance")
     if isinstance(value, str) and value.endswith("%") and value[:-1].replace(".", "", 1).isdecimal():
-        return float(value[:-1]) / 100
+        value = float(value[:-1]) / 100
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1:
         return float(value)
     raise _wrong(config, "tolerance", 'a share of the target: 0.01 or "1%"')
@@ -173,13 +182,36 @@ def _choice(config: Config, key: str, choices: tuple[str, ...], default: str) ->
     return value or default
 
 
-def _strings(config: Config, key: str, *, needed: bool = False) -> tuple[str, ...]:
+def _strings(config: Config, key: str) -> tuple[str, ...]:
     node = config.node(key)
-    if node is None and not needed:
+    if node is None:
         return ()
-    if not isinstance(node, Sequence) or not all(isinstance(item, Scalar) for item in node.items):
+    values = (
+        [item.value if isinstance(item, Scalar) else None for item in node.items]
+        if isinstance(node, Sequence)
+        else [None]
+    )
+    strings = tuple(value for value in values if isinstance(value, str))
+    if len(strings) != len(values):
         raise _wrong(config, key, "a list of strings")
-    return tuple(item.text for item in node.items if isinstance(item, Scalar))
+    return strings
+
+
+def _files(config: Config) -> tuple[str, ...]:
+    names = _strings(config, "files")
+    if not names:
+        raise _wrong(config, "files", "a list of strings, at least one")
+    return names
+
+
+def _overrides(config: Config) -> tuple[str, ...]:
+    words = _strings(config, "overrides")
+    for word in words:
+        try:
+            key_and_text(word)
+        except ValueError as error:
+            raise _wrong(config, "overrides", f"a list of KEY=VALUE: {error}") from None
+    return words
 
 
 def _codes(config: Config, key: str) -> tuple[str, ...]:
@@ -215,5 +247,5 @@ def _world_sizes(config: Config) -> tuple[Term, ...]:
 
 def _wrong(config: Config, key: str, wanted: str) -> Unreadable:
     entry = config.entry(key)
-    span = entry.value.span if entry is not None and entry.value.span is not None else Span(config.path, 1, 1, 1, 1)
+    span = (entry.value.span if entry is not None else config.root.span) or Span(config.path, 1, 1, 1, 1)
     return Unreadable(span, f"the setting {config.prefix}{key} must be {wanted}")

@@ -106,15 +106,18 @@ def default(value: int, key: str) -> Term:
 
 ONE = Term(1, "default")
 
+# No batch has two dozen digits; Python refuses to print more than 4,300.
+_TOO_LARGE = 10**100
+
 
 def product(*terms: Term) -> Term:
-    """The product; unknown as soon as one factor is, unless another is zero."""
+    """The product; unknown as soon as one factor is, also beside a zero."""
     return _joined(terms, " x ", _multiply)
 
 
 def total(*terms: Term) -> Term:
     """The sum."""
-    return _joined(terms, " + ", sum)
+    return _joined(terms, " + ", _add)
 
 
 def exact(dividend: Term, divisor: Term) -> Term:
@@ -142,7 +145,7 @@ def derived(value: Number, formula: str, *terms: Term) -> Term:
     blocked = first_unknown(terms)
     if blocked is not None:
         return unknown(blocked.reason or "unknown", *origins_of(terms))
-    return Term(value, "derived", origins_of(terms), formula)
+    return _result(value, origins_of(terms), formula)
 
 
 def computed(rule: Callable[..., Number], formula: str, *terms: Term) -> Term:
@@ -170,13 +173,17 @@ def _multiply(values: Iterable[Number]) -> Number:
     return _whole(result)
 
 
+def _add(values: Iterable[Number]) -> Number:
+    return _whole(sum(values))
+
+
 def _joined(terms: tuple[Term, ...], sign: str, rule: Callable[[Iterable[Number]], Number]) -> Term:
     blocked = first_unknown(terms)
     origins = origins_of(terms)
     if blocked is not None:
         return unknown(blocked.reason or "unknown", *origins)
     values = [term.value for term in terms if term.value is not None]
-    return Term(rule(values), "derived", origins, sign.join(shown(value) for value in values))
+    return _result(rule(values), origins, sign.join(shown(value) for value in values))
 
 
 def _divided(dividend: Term, divisor: Term, rounding: Literal["exact", "floor", "ceil", "ratio"]) -> Term:
@@ -193,7 +200,7 @@ def _divided(dividend: Term, divisor: Term, rounding: Literal["exact", "floor", 
     if rounding == "ratio":
         from fractions import Fraction  # noqa: PLC0415 - costs 5 ms at start-up, and few frameworks divide so
 
-        return Term(_whole(Fraction(above) / Fraction(below)), "derived", origins, formula)
+        return _result(_whole(Fraction(above) / Fraction(below)), origins, formula)
     quotient, remainder = divmod(above, below)
     if remainder and rounding == "exact":
         return unknown(f"{formula} is not a whole number", *origins)
@@ -201,7 +208,13 @@ def _divided(dividend: Term, divisor: Term, rounding: Literal["exact", "floor", 
         quotient += 1
     if remainder:
         formula += " rounded down" if rounding == "floor" else " rounded up"
-    return Term(quotient, "derived", origins, formula)
+    return _result(quotient, origins, formula)
+
+
+def _result(value: Number, origins: tuple[Origin, ...], formula: str) -> Term:
+    if abs(value.numerator) >= _TOO_LARGE or value.denominator >= _TOO_LARGE:
+        return unknown("a number of more than 100 digits", *origins)
+    return Term(value, "derived", origins, formula)
 
 
 def _whole(value: Number) -> Number:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint import arguments
 from effbatch_lint.compose.config import Config, from_mapping
+from effbatch_lint.documents.pragmas import Pragmas
 from effbatch_lint.frameworks import table
 from effbatch_lint.launch import NO_WORLD_SIZE, Launch
 from effbatch_lint.settings import UsageError
+from effbatch_lint.targets.declared import declared as declared_in
 from effbatch_lint.targets.verdict import judge
 from effbatch_lint.terms import Origin, Term, shown, unknown
 
@@ -23,16 +25,19 @@ def problem(config: object, world_size: int | None, target: str | int | None, fr
     known = table.by_name(framework) if framework is not None else _recognised(composed)
     if known is None:
         asked = (
-            f"no framework is called {framework!r}" if framework else "the config is of no framework that is recognised"
+            f"no framework is called {framework!r}"
+            if framework
+            else "the config is of no framework that is recognised; name it: framework="
         )
         raise UsageError(asked)
-    world = unknown(NO_WORLD_SIZE)
+    stated = declared_in(composed, Pragmas())
+    world = next(iter(stated.world_sizes), unknown(NO_WORLD_SIZE))
     if world_size is not None:
         world = Term(world_size, "declared", (Origin(None, None, f"world_size={world_size}"),), key="world_size")
     batch = next(iter(known.read(composed, Launch(world))))
     if batch.refused is not None:
         return f"{known.name} refuses this config: {batch.refused}"
-    declared = arguments.target(target)
+    declared = arguments.target(target) or next(iter(stated.targets), None)
     if declared is None:
         return None if batch.effective.known else f"the effective batch is not known: {batch.effective.reason}"
     verdict = judge(batch, declared)

@@ -28,15 +28,6 @@ def test_block(
     command: str, run: Callable[..., tuple[int, str, str]], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    (tmp_path / "examples" / "undeclared.yaml").write_text(
-        "base_model: meta-llama/Llama-3.1-70B\n"
-        "datasets: [{path: tatsu-lab/alpaca, type: alpaca}]\n"
-        "sequence_len: 4096\n"
-        "micro_batch_size: 4\n"
-        "gradient_accumulation_steps: 8\n"
-        "tensor_parallel_size: 4\n",
-        encoding="utf-8",
-    )
     status, out, err = run(*shlex.split(command), cwd=tmp_path)
     assert status == 0
     assert not err

@@ -225,7 +225,7 @@ class Config:
             return unknown(value.reason, *origins, key=key)
         if isinstance(value, str) and text_allowed:
             digits = value.strip().replace("_", "")
-            if digits.lstrip("+-").isdecimal() and len(digits) < 20:  # noqa: PLR2004 - no batch has twenty digits
+            if digits[digits[:1] in ("+", "-") :].isdecimal() and len(digits) < 20:  # noqa: PLR2004 - no batch has twenty digits
                 value = int(digits)
         if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
             value = int(value)
@@ -237,13 +237,16 @@ class Config:
         if self._resolver is not None:
             return self._resolver(self, scalar, self.prefix + key)
         if "${" in scalar.text:
-            return Unresolved(f"{self.prefix}{key} is {scalar.text}, which is not resolved"), ()
+            text = scalar.text if len(scalar.text) <= 80 else f"{scalar.text[:80]}..."  # noqa: PLR2004 - a line's worth
+            return Unresolved(f"{self.prefix}{key} is {text}, which is not resolved"), ()
         return resolve(scalar, self.dialect), ()
 
 
 def origin_of(entry: Entry, key: str) -> Origin:
-    """The origin of an entry: its value's place, and the entries it replaced."""
-    return Origin(entry.value.span, key, entry.note, tuple(origin_of(previous, key) for previous in entry.previous))
+    """The origin of an entry: its value's place, the key as it is spelled there, and the entries it replaced."""
+    section, dot, _ = key.rpartition(".")
+    spelled = key if key.endswith(entry.key) else f"{section}{dot}{entry.key}"
+    return Origin(entry.value.span, spelled, entry.note, tuple(origin_of(previous, key) for previous in entry.previous))
 
 
 def from_mapping(data: AbstractMapping[str, object], path: str = "<config>") -> Config:

@@ -36,7 +36,7 @@ def stored(files: Files, paths: Iterable[str]) -> Store:
     for path, tree in modules(files, paths, b"ConfigStore", b"hydra_zen", b"hydra-zen"):
         reader = _Module(path, tree)
         for node in ast.walk(tree):
-            if not isinstance(node, ast.Call) or not dotted(node.func).endswith("store"):
+            if not isinstance(node, ast.Call) or _called(node.func) != "store":
                 continue
             given = {keyword.arg: keyword.value for keyword in node.keywords}
             given |= dict(zip(("name", "node", "group", "package"), node.args, strict=False))
@@ -53,6 +53,11 @@ def stored(files: Files, paths: Iterable[str]) -> Store:
 
 def _text(node: ast.expr | None) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _called(function: ast.expr) -> str:
+    """``store`` of ``cs.store(...)``, ``ConfigStore.instance().store(...)`` and ``store(...)``."""
+    return function.attr if isinstance(function, ast.Attribute) else dotted(function)
 
 
 def _is_none(node: ast.expr) -> bool:

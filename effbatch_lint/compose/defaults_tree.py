@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.compose.defaults import MISSING, Item
 from effbatch_lint.compose.interpolation import Interpolations, Unresolvable
-from effbatch_lint.compose.refusal import refusal
+from effbatch_lint.compose.refusal import Note, refusal
+from effbatch_lint.compose.selection import Selection, of_hydra
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from effbatch_lint.compose.overrides import Override
     from effbatch_lint.compose.repository import Loaded, Repository
     from effbatch_lint.source import Span
-
-Name = str | list[str] | None
 
 MAX_DEPTH = 64
 MAX_PARTS = 2_000
@@ -43,23 +42,12 @@ class Part(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to merge, in order; the overrides that are values; and every choice that was made."""
+    """What to merge, in order; the overrides that are values; every choice that was made; and what is to be said."""
 
     parts: list[Part]
     values: list[Override]
     choices: dict[str, str | None]
-
-
-class _Forced:
-    """An override of a choice: its option, where it stands, and whether anything matched it."""
-
-    __slots__ = ("name", "span", "used", "where")
-
-    def __init__(self, name: Name, span: Span | None, where: str | None) -> None:
-        self.name = name
-        self.span = span
-        self.where = where
-        self.used = False
+    notes: list[Note]
 
 
 def plan(
@@ -75,61 +63,31 @@ def plan(
     Raises:
         Unreadable: Hydra refuses (EB902), at the item that it refuses.
     """
-    walk = _Walk(repository, environment or {}, multirun=multirun)
-    walk.take(overrides)
+    selection = Selection(repository, overrides)
+    walk = _Walk(repository, selection, environment or {}, multirun=multirun)
     main = Item(group=None, name=primary, primary=True)
     if repository.load(primary) is None:
         raise refusal(None, f"Cannot find primary config '{primary}'. Check that it's in your config search path.")
     # Hydra visits the primary first, so that its overrides of hydra/... are known, and merges its own config first.
     after = walk.follow(main, root=True)
     parts = [*walk.follow(Item(group=None, name="hydra/config")), *after]
-    walk.finish(parts)
-    return Plan(parts, walk.values, walk.choices)
+    _refuse_twice(parts)
+    selection.refuse_unused()
+    return Plan(parts, selection.values, selection.choices, selection.notes)
 
 
 class _Walk:
     """The state of one walk over the tree of defaults."""
 
-    def __init__(self, repository: Repository, environment: AbstractMapping[str, str], *, multirun: bool) -> None:
+    def __init__(
+        self, repository: Repository, selection: Selection, environment: AbstractMapping[str, str], *, multirun: bool
+    ) -> None:
         self.repository = repository
+        self.selection = selection
         self.environment = environment
         self.multirun = multirun
-        self.values: list[Override] = []
-        self.choices: dict[str, str | None] = {}
-        self._forced: dict[str, _Forced] = {}
-        self._deleted: dict[str, _Forced] = {}
-        self._appended: list[Item] = []
-        self._keys: dict[str, set[str]] = {}
-        self._trail: list[tuple[str, Item]] = []
+        self._trail: list[str] = []
         self._count = 0
-
-    def take(self, overrides: Iterable[Override]) -> None:
-        """Sort the overrides of the command line into values, choices, additions and deletions."""
-        for override in overrides:
-            if override.sweeps:
-                continue
-            span, line = override.word.span, override.word.text
-            name = override.value
-            if isinstance(name, dict) or not self.repository.is_group(override.key):
-                self.values.append(override)
-            elif override.action == "force-add":
-                raise refusal(span, f"force-add of config groups is not supported: '{line}'")
-            elif override.action == "delete":
-                if name is not None and not isinstance(name, str):
-                    raise refusal(span, f"Config group override deletion value must be a string: '{line}'")
-                self._deleted[override.choice_key] = _Forced(name and str(name), span, None)
-            elif not isinstance(name, (str, list)) or not all(isinstance(one, str) for one in name):
-                raise refusal(span, f"Config group override must be a string or a list of strings: '{line}'")
-            else:
-                names = str(name) if isinstance(name, str) else [str(one) for one in name]
-                if override.action == "add":
-                    self._appended.append(
-                        Item(group=override.key, name=names, package=_here(override.package), appended=True, span=span)
-                    )
-                else:
-                    self._forced[override.choice_key] = _Forced(names, span, None)
-
-    # -- the walk --------------------------------------------------------------------------------------------------
 
     def follow(self, item: Item, *, root: bool = False, late: bool = False) -> list[Part]:
         """The parts that an item stands for. ``late`` tells a subtree that was reached by an interpolation."""
@@ -144,16 +102,20 @@ class _Walk:
             item = item._replace(header=loaded.header if loaded is not None else None)
             if self.repository.legacy:
                 item = item.renamed()
-        if self._is_deleted(item):
+        if self.selection.is_deleted(item):
             return []
-        self._note_choice(item)
+        self.selection.note(item)
         if item.option is None or self._is_missing(item):
             return []
         if loaded is None:
             if item.optional:
                 return []
             raise self._not_found(item)
-        self._trail.append((item.config_path, item))
+        if ".." in item.config_path and ".." not in item.folder:
+            self.selection.notes.append(
+                Note(item.span, f"Hydra 1.4 refuses '..' in a defaults list: {item.config_path}")
+            )
+        self._trail.append(item.config_path)
         try:
             return self._follow_list(item, loaded, root=root, late=late)
         finally:
@@ -162,14 +124,14 @@ class _Walk:
     def _follow_list(self, item: Item, loaded: Loaded, *, root: bool, late: bool) -> list[Part]:
         where, package = item.config_path, item.target
         listed = list(loaded.items)
-        appended = self._appended if root else []
+        appended = self.selection.appended if root else []
         own_added = False
         if listed or appended:
             own_added = _add_own(listed, where)
         listed = [one if one.is_self else one.placed(item.group_path, package) for one in (*listed, *appended)]
         if self.repository.legacy:
-            listed = [one._replace(override=one.override or _of_hydra(one)) for one in listed]
-        self._register(listed, where, late=late)
+            listed = [one._replace(override=one.override or of_hydra(one)) for one in listed]
+        self.selection.register(listed, where, late=late)
         slots: list[list[Part] | Item] = []
         own = Part(where, package, loaded, item.primary, item.span, own=True)
         for one in reversed(listed):
@@ -178,7 +140,7 @@ class _Walk:
                 continue
             if one.override:
                 continue
-            chosen = self._overridden(one)
+            chosen = self.selection.overridden(one)
             if isinstance(chosen.name, list):
                 slots.extend(self._options(chosen, where, item.group_path, package, late=late))
             elif chosen.is_reference:
@@ -206,52 +168,6 @@ class _Walk:
             found.append(self.follow(one.placed(folder, within), late=late))
         return found
 
-    # -- overrides and choices -------------------------------------------------------------------------------------
-
-    def _register(self, listed: list[Item], where: str, *, late: bool) -> None:
-        last: Item | None = None
-        for item in listed:
-            if item.is_self:
-                continue
-            if last is not None and not item.override and not item.appended:
-                raise refusal(
-                    last.span,
-                    f"In {where}: Override '{last.key}: {last.name}' is defined before '{item.key}: {item.name}'. "
-                    "Overrides must be at the end of the defaults list",
-                )
-            if item.override:
-                last = last if self.repository.legacy and _of_hydra(item) else item
-                if late:
-                    raise refusal(
-                        item.span,
-                        f"{where}: Default List Overrides are not allowed in the subtree of an interpolated config group "
-                        f"(override {item.key}={item.name})",
-                    )
-                self._forced.setdefault(item.key, _Forced(item.name, item.span, where))
-
-    def _overridden(self, item: Item) -> Item:
-        forced = self._forced.get(item.key) if item.group is not None else None
-        if forced is None:
-            return item
-        forced.used = True
-        return item._replace(name=forced.name, span=forced.span or item.span)
-
-    def _note_choice(self, item: Item) -> None:
-        if item.group is None:
-            return
-        key = item.key
-        before = self.choices.setdefault(key, item.option)
-        if before != item.option:
-            raise refusal(item.span, f"Multiple values for {key}. To override a value use 'override {key}: {before}'")
-        self._keys.setdefault(item.group_path, set()).add(key)
-
-    def _is_deleted(self, item: Item) -> bool:
-        forced = self._deleted.get(item.key) if item.group is not None else None
-        if forced is None or (forced.name is not None and forced.name != item.option):
-            return False
-        forced.used = True
-        return True
-
     def _is_missing(self, item: Item) -> bool:
         if not item.config_path.endswith(MISSING):
             return False
@@ -272,7 +188,7 @@ class _Walk:
         if item.group is not None and item.name.startswith("${defaults.") and not self.repository.legacy:
             raise refusal(item.span, f"Defaults list element '{item.key}={item.name}' uses a form of Hydra 1.0")
         text = item.name if item.group is not None else item.config_path
-        known = {key: Entry(key, None, _text(value)) for key, value in self.choices.items()}
+        known = {key: Entry(key, None, _text(value)) for key, value in self.selection.choices.items()}
         earlier = [_as_node(one) for one in listed if not (own_added and one.is_self)]
         known["defaults"] = Entry("defaults", None, Sequence(list(earlier), None))
         known["_item_"] = Entry("_item_", None, Scalar(text, None, plain=False))
@@ -280,7 +196,7 @@ class _Walk:
         try:
             value = tree.scalar(Scalar(text, None, plain=False), ("_item_",)).value
         except Unresolvable as error:
-            keys = ", ".join(self.choices)
+            keys = ", ".join(self.selection.choices)
             raise refusal(
                 item.span,
                 f"Error resolving interpolation '{text}' ({error.reason}), possible interpolation keys: {keys}",
@@ -289,37 +205,8 @@ class _Walk:
             raise refusal(item.span, f"Error resolving interpolation '{text}': it gives {value!r}, which is no text")
         return item._replace(name=value)
 
-    # -- refusals --------------------------------------------------------------------------------------------------
-
-    def finish(self, parts: list[Part]) -> None:
-        """What can be refused only when the whole tree is known."""
-        seen: set[str] = set()
-        for part in parts:
-            if part.key is not None and part.key in seen:
-                raise refusal(part.span, f"{part.key} appears more than once in the final defaults list")
-            if part.key is not None:
-                seen.add(part.key)
-        for key, forced in self._forced.items():
-            if not forced.used:
-                raise self._unmatched(key, forced)
-        for key, forced in self._deleted.items():
-            if not forced.used:
-                name = key if forced.name is None else f"{key}={forced.name}"
-                raise refusal(forced.span, f"Could not delete '{name}'. No match in the defaults list")
-
-    def _unmatched(self, key: str, forced: _Forced) -> Exception:
-        choices = sorted(self._keys.get(key.partition("@")[0], ()))
-        reason = f"Could not override '{key}'. "
-        if choices:
-            reason += f"Did you mean to override {'one of ' if len(choices) > 1 else ''}{', '.join(choices)}?"
-        else:
-            reason += "No match in the defaults list."
-        if forced.where is not None:
-            return refusal(forced.span, f"In '{forced.where}': {reason}")
-        return refusal(forced.span, reason, help=f"to append to the defaults list use +{key}={forced.name}")
-
     def _not_found(self, item: Item) -> Exception:
-        where = f"In '{self._trail[-1][0]}': " if self._trail else ""
+        where = f"In '{self._trail[-1]}': " if self._trail else ""
         if item.group is None:
             return refusal(item.span, f"{where}Could not load '{item.config_path}'.")
         options = ", ".join(self.repository.options(item.group_path))
@@ -329,20 +216,19 @@ class _Walk:
         )
 
     def _circle(self, item: Item) -> Exception:
-        paths = [path for path, _ in self._trail]
-        paths.append(item.config_path)
+        paths = [*self._trail, item.config_path]
         first = next((at for at, path in enumerate(paths) if path in paths[at + 1 :]), 0)
         again = paths.index(paths[first], first + 1) if paths[first] in paths[first + 1 :] else len(paths) - 1
         return refusal(item.span, f"a cycle in the defaults lists: {' -> '.join(paths[first : again + 1])}")
 
 
-def _of_hydra(item: Item) -> bool:
-    """Before version_base 1.2 a choice of Hydra's own groups is an override, with or without the word."""
-    return item.group is not None and item.group.startswith("hydra/")
-
-
-def _here(package: str | None) -> str | None:
-    return "" if package == "_here_" else package
+def _refuse_twice(parts: list[Part]) -> None:
+    seen: set[str] = set()
+    for part in parts:
+        if part.key is not None and part.key in seen:
+            raise refusal(part.span, f"{part.key} appears more than once in the final defaults list")
+        if part.key is not None:
+            seen.add(part.key)
 
 
 def _add_own(listed: list[Item], where: str) -> bool:

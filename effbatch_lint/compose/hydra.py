@@ -19,19 +19,19 @@ from effbatch_lint.compose import defaults_tree, search_path, values
 from effbatch_lint.compose import overrides as words
 from effbatch_lint.compose.interpolation import Interpolations
 from effbatch_lint.compose.layers import Layers
-from effbatch_lint.compose.refusal import refusal
+from effbatch_lint.compose.refusal import NOWHERE, Note, refusal
 from effbatch_lint.compose.repository import Repository
 from effbatch_lint.compose.resolvers import PURE, Operation
 from effbatch_lint.compose.sweeps import Choices
 from effbatch_lint.compose.view import config_of
 from effbatch_lint.documents.nodes import Mapping
+from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Companion, Config
     from effbatch_lint.compose.defaults_tree import Part
     from effbatch_lint.compose.overrides import Override, Word
     from effbatch_lint.compose.repository import Store
-    from effbatch_lint.compose.search_path import Note
     from effbatch_lint.files import Files
 
 
@@ -45,7 +45,7 @@ class Composition(NamedTuple):
         parts: the configs that were merged, in order.
         choices: every group choice by its key.
         repository: the search path, with the options of every group.
-        notes: what refuses nothing and should be known: search path entries that are not read.
+        notes: what refuses nothing and should be known: search path entries that are not read, rules of Hydra 1.4.
     """
 
     config: Config
@@ -86,22 +86,41 @@ def compose(
         Unreadable: a file cannot be read (EB901), or Hydra would refuse (EB902), at the place and with its reason.
     """
     given = [words.Word(word) if isinstance(word, str) else word for word in overrides]
-    environment, parsed = _parsed(given)
     repository = Repository(files, tuple(folders), store=store, legacy=legacy)
+    try:
+        return _composed(repository, primary, given, operations, companion, multirun=multirun)
+    except Unreadable as error:
+        if error.span != NOWHERE:
+            raise
+        # An override stands in no file: the primary that it does not fit is the place that a person can open.
+        raise refusal(repository.place_of(primary), error.reason, error.help) from None
+
+
+def _composed(
+    repository: Repository,
+    primary: str,
+    given: list[Word],
+    operations: AbstractMapping[str, Operation],
+    companion: Callable[[list[str]], Companion] | None,
+    *,
+    multirun: bool,
+) -> Composition:
+    environment, parsed = _parsed(given)
     if not any(os.path.isdir(folder) for folder in repository.folders):
-        raise refusal(
-            None, f"Primary config directory not found. Check that the config directory '{folders[0]}' exists"
-        )
+        folder = repository.folders[0] if repository.folders else ""
+        raise refusal(None, f"Primary config directory not found. Check that the config directory '{folder}' exists")
     repository, notes = search_path.extended(repository, primary, parsed)
     if not multirun:
         _refuse_sweeps(parsed)
     plan = defaults_tree.plan(repository, primary, parsed, environment=environment, multirun=multirun)
     layers = Layers(environment)
+    paths = [part.config_path for part in plan.parts]
+    repeated = {path for path in paths if paths.count(path) > 1} if len(set(paths)) < len(paths) else set()
     for part in plan.parts:
         search_path.refuse_elsewhere(part)
         for loaded in (part.loaded.schema, part.loaded):
             if loaded is not None:
-                layers.add(loaded.root, part.package, part.config_path)
+                layers.add(loaded.root, part.package, part.config_path, again=part.config_path in repeated)
     unseen = tuple(
         (part.package, loaded.unknown)
         for part in plan.parts
@@ -124,7 +143,7 @@ def compose(
         companion=companion(read) if companion is not None else None,
     )
     own = hydra.value if hydra is not None and isinstance(hydra.value, Mapping) else Mapping({}, None)
-    return Composition(config, root, own, tuple(plan.parts), plan.choices, repository, notes)
+    return Composition(config, root, own, tuple(plan.parts), plan.choices, repository, (*notes, *plan.notes))
 
 
 def _parsed(given: list[Word]) -> tuple[dict[str, str], list[Override]]:

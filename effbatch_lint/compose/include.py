@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from effbatch_lint.compose.refusal import kind_of, refusal
+from effbatch_lint.compose.refusal import refusal
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ def included(named: Named, root: Mapping, chain: Chain, key: str = "") -> Mappin
     if merged is not None and isinstance(merged.value, Scalar) and merged.value.tag == "!include":
         below = _content(named, merged.value, chain, key or "<<")
         if not isinstance(below, (Mapping, Scalar)):
-            raise refusal(merged.span, f"{merged.value.text} holds {kind_of(below)}, and << merges mappings")
+            raise refusal(
+                merged.span,
+                f"{merged.value.text} holds {'a list' if isinstance(below, Sequence) else 'a value'}, and << merges mappings",
+            )
         entries.update(below.entries if isinstance(below, Mapping) else {})
     for name, entry in root.entries.items():
         if entry is merged:

@@ -33,15 +33,24 @@ class Layers:
         self.interpolations = Interpolations(self.root, environment=environment)
         # Mappings made here, which may be changed in place; kept alive, since they are known by their identity.
         self._own: dict[int, Mapping] = {id(self.root): self.root}
+        self._lists: dict[int, Sequence] = {}
+        self._live: dict[str, Mapping] = {}
         self._copied = 0
 
-    def add(self, config: Node, package: str, where: str) -> None:
+    def add(self, config: Node, package: str, where: str, *, again: bool = False) -> None:
         """Merge a config in at a dotted package; empty for the root.
+
+        ``again`` tells a config that is merged more than once. Hydra reads it once, and what it merges at the root is
+        not a copy (the flag no_deepcopy_set_nodes in _compose_config_from_defaults_list): configs in between change
+        the mappings and lists that came from it, and the second time they come as changed.
 
         Raises:
             Unreadable: EB902, a list or mapping that does not go onto what is there.
         """
         node = config
+        if again and isinstance(config, Mapping):
+            live = self._live.setdefault(where, self._thawed(config))
+            node = self._copy(live) if package else live
         for name in reversed(package.split(".") if package else []):
             node = Mapping({name: Entry(name, config.span, node)}, config.span)
         if not isinstance(node, Mapping):
@@ -51,9 +60,12 @@ class Layers:
     def merge(self, into: Mapping, other: Mapping, path: Path, where: str) -> None:
         """Merge a mapping into one of this tree's own, in place."""
         entries = into.entries
-        for key, entry in other.entries.items():
+        for key, entry in list(other.entries.items()):
             old = entries.get(key)
-            entries[key] = entry if old is None else self._joined(old, entry, (*path, key), where)
+            if old is None:
+                entries[key] = entry
+            elif old.value is not entry.value:
+                entries[key] = self._joined(old, entry, (*path, key), where)
 
     def owned(self, entry: Entry) -> Mapping:
         """The entry's mapping, replaced by a copy that may be changed if it is a parsed one."""
@@ -83,6 +95,8 @@ class Layers:
                 f"In '{where}': ConfigTypeError raised while composing config: Cannot merge {kinds} at "
                 f"{'.'.join(path)}{at}",
             )
+        if isinstance(old.value, Sequence) and isinstance(new.value, Sequence) and id(old.value) in self._lists:
+            return _refilled(old, new)
         return replaced(old, new)
 
     def _followed(self, old: Entry, path: Path) -> Entry:
@@ -102,12 +116,39 @@ class Layers:
 
     def _copy(self, node: Node) -> Node:
         """A node that changes of this tree no longer reach; parsed nodes never change and are shared."""
+        if isinstance(node, Sequence) and id(node) in self._lists:
+            return Sequence(list(node.items), node.span)
         if not isinstance(node, Mapping) or id(node) not in self._own:
             return node
         return Mapping(
             {key: Entry(key, e.span, self._copy(e.value), e.previous, e.note) for key, e in node.entries.items()},
             node.span,
         )
+
+    def _thawed(self, mapping: Mapping) -> Mapping:
+        """A copy of a parsed mapping that belongs to this tree, with all that it holds."""
+        entries = {}
+        for key, entry in mapping.entries.items():
+            value: Node = entry.value
+            if isinstance(value, Mapping):
+                value = self._thawed(value)
+            elif isinstance(value, Sequence):
+                value = Sequence(list(value.items), value.span)
+                self._lists[id(value)] = value
+            entries[key] = Entry(key, entry.span, value, entry.previous, entry.note)
+        made = Mapping(entries, mapping.span)
+        self._own[id(made)] = made
+        return made
+
+
+def _refilled(old: Entry, new: Entry) -> Entry:
+    """The old list with the new one's items: whoever else holds it sees them too."""
+    kept, other = old.value, new.value
+    assert isinstance(kept, Sequence)
+    assert isinstance(other, Sequence)
+    before = Entry(old.key, old.span, Sequence(list(kept.items), kept.span), old.previous, old.note)
+    kept.items[:], kept.span = other.items, other.span
+    return replaced(before, Entry(new.key, new.span, kept, new.previous, new.note))
 
 
 def _size(node: Node, known: dict[int, int], depth: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
-from effbatch_lint.source import Source
+from effbatch_lint.source import MAX_DEPTH, Source
 
 
 def override(root: Mapping, word: str, *, note: str | None = None) -> Mapping:
@@ -15,13 +15,25 @@ def override(root: Mapping, word: str, *, note: str | None = None) -> Mapping:
     says who set it, when it was not the command line.
 
     Raises:
-        ValueError: the word has no ``=`` or no key.
+        ValueError: see :func:`key_and_text`.
+    """
+    key, text = key_and_text(word)
+    return _set(root, key, Entry(key.rpartition(".")[2], None, _value(text), note=note or f"--override {word}"))
+
+
+def key_and_text(word: str) -> tuple[str, str]:
+    """The key of a ``KEY=VALUE`` word without ``+`` or dashes, and the text of its value.
+
+    Raises:
+        ValueError: no ``=``, no key, or a key of too many parts, in a sentence.
     """
     key, equals, text = word.partition("=")
     key = key.strip().lstrip("+-")
     if not equals or not key:
-        raise ValueError(word)
-    return _set(root, key, Entry(key.rpartition(".")[2], None, _value(text), note=note or f"--override {word}"))
+        raise ValueError(f"{word!r} is no KEY=VALUE")
+    if key.count(".") >= MAX_DEPTH:
+        raise ValueError(f"a key of {key.count('.') + 1:,} parts, over the limit of {MAX_DEPTH}")
+    return key, text
 
 
 def environment(words: Iterable[str]) -> dict[str, str]:

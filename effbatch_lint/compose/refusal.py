@@ -1,20 +1,22 @@
-"""EB902: Hydra would refuse to compose, for a reason of its own, at a place."""
+"""EB902: Hydra would refuse to compose, for a reason of its own, at a place. And notes, which refuse nothing."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from effbatch_lint.source import Span, Unreadable
 
-if TYPE_CHECKING:
-    from effbatch_lint.documents.nodes import Node
+# The place of what stands in no file: an override of the command line. compose() points it at the primary config.
+NOWHERE = Span("<overrides>", 1, 1, 1, 1)
 
 
 def refusal(span: Span | None, reason: str, help: str | None = None) -> Unreadable:
-    """The error to raise; without a place (an override of the command line) it points at nothing but says what."""
-    return Unreadable(span or Span("<overrides>", 1, 1, 1, 1), reason, code="EB902", help=help)
+    """The error to raise at a place; without one, at the command line."""
+    return Unreadable(span or NOWHERE, reason, code="EB902", help=help)
 
 
-def kind_of(node: Node) -> str:
-    """What a person calls a node."""
-    return {"Mapping": "a mapping", "Sequence": "a list"}.get(type(node).__name__, "a value")
+class Note(NamedTuple):
+    """Something that a person should know: a search path entry that is not read, a rule of Hydra 1.4 that is broken."""
+
+    span: Span | None
+    message: str

@@ -21,12 +21,12 @@ from effbatch_lint.compose.defaults import Item, items
 from effbatch_lint.compose.refusal import refusal
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 from effbatch_lint.documents.scalars import resolve
-from effbatch_lint.source import inside
+from effbatch_lint.source import Unreadable, inside
 
 if TYPE_CHECKING:
     from effbatch_lint.documents.document import Document
     from effbatch_lint.files import Files
-    from effbatch_lint.source import Span, Unreadable
+    from effbatch_lint.source import Span
 
 # hydra/conf: these stand before every folder of the project, whose files of the same names are never read.
 _HYDRAS_OWN = {
@@ -101,6 +101,7 @@ class Repository:
         self.hidden: list[str] = []
         self._store = store or Store()
         self._loaded: dict[str, Loaded | None] = {}
+        self._real_folders: dict[str, str] = {}
 
     def extended(self, folders: tuple[str, ...]) -> Repository:
         """The same with more folders; the primary stays the one that was found without them."""
@@ -118,6 +119,14 @@ class Repository:
         if config_path not in self._loaded:
             self._loaded[config_path] = self._load(config_path, span)
         return self._loaded[config_path]
+
+    def place_of(self, config_path: str) -> Span | None:
+        """The beginning of a config, when it can be read."""
+        try:
+            loaded = self.load(config_path)
+        except Unreadable:
+            return None
+        return None if loaded is None else loaded.span
 
     def is_group(self, name: str) -> bool:
         """Whether an override of ``name`` is a choice of an option and not a value."""
@@ -161,8 +170,17 @@ class Repository:
         why = f"it may come from {', '.join(self.hidden)}, which is not read" if self.hidden else self._store.more
         return None if why is None else Loaded(None, _EMPTY, unknown=f"there is no file {config_path}.yaml; {why}")
 
+    def _real(self, path: str) -> str:
+        """The path without links; a folder is resolved once for all its files."""
+        if os.path.islink(path):
+            return os.path.realpath(path)
+        folder, name = os.path.split(path)
+        if folder not in self._real_folders:
+            self._real_folders[folder] = os.path.realpath(folder)
+        return os.path.join(self._real_folders[folder], name)
+
     def _read(self, path: str, config_path: str, span: Span | None) -> Loaded:
-        if not inside(os.path.realpath(path), self.files.roots):
+        if not inside(self._real(path), self.files.roots):
             raise _outside(config_path, span)
         document = self.files.document(path)
         start = document.source.span()

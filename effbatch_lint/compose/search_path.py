@@ -9,25 +9,19 @@ Source: hydra/_internal/config_loader_impl.py (_process_config_searchpath, _load
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from effbatch_lint.compose.interpolation import Interpolations, Unresolvable
-from effbatch_lint.compose.refusal import refusal
+from effbatch_lint.compose.refusal import Note, refusal
 from effbatch_lint.documents.nodes import Mapping, Node, Scalar, Sequence
-from effbatch_lint.source import Span, inside
+from effbatch_lint.source import inside
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.defaults_tree import Part
     from effbatch_lint.compose.overrides import Override
     from effbatch_lint.compose.repository import Repository
     from effbatch_lint.compose.sweeps import Element
-
-
-class Note(NamedTuple):
-    """Something that a person should know and that refuses nothing."""
-
-    span: Span | None
-    message: str
+    from effbatch_lint.source import Span
 
 
 def extended(repository: Repository, primary: str, parsed: list[Override]) -> tuple[Repository, tuple[Note, ...]]:

@@ -37,6 +37,11 @@ class Document(NamedTuple):
         return self.look()
 
     @property
+    def is_part(self) -> bool:
+        """Whether the file says itself that it belongs into another one: Hydra's ``# @package`` header."""
+        return self.kind == "yaml" and "# @package" in self.source.text[:512]
+
+    @property
     def dialect(self) -> Dialect:
         """How scalars are typed where no framework says otherwise."""
         return "json" if self.kind == "json" else "pyyaml"

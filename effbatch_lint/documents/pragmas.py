@@ -76,6 +76,9 @@ WORDS = ("target", "tokens", "unit", "world-size", "tolerance", "ignore", "ignor
 
 # A file that holds more of them than this is no mistake of one word; the first ones say enough.
 MAX_UNKNOWN = 100
+# So many declarations are none: each target is compared with each other one, each world size is a recipe.
+MAX_DECLARED = 100
+_MAX_LENGTH = 80  # of a value, and of what a message repeats
 
 _VALUES = {
     "target": "a whole number: target=2048, target=8.4M",
@@ -165,7 +168,8 @@ class _Reader:
                 span = _within(comment, offset + at, offset + assigned.end("value"))
                 word = assigned["word"]
                 if word not in _VALUES:
-                    self._unknown.append(Unknown(span, f"{word}= is no word of an effbatch comment", _nearest(word)))
+                    message = f"{_short(word)}= is no word of an effbatch comment"
+                    self._unknown.append(Unknown(span, message, _nearest(word)))
                 elif word in values:
                     self._unknown.append(Unknown(span, f"{word}= stands twice in one comment"))
                 else:
@@ -192,16 +196,21 @@ class _Reader:
         elif unit_named(word):
             self._unknown.append(Unknown(span, f"{word} stands alone", f"write unit={unit_named(word)}"))
         else:
-            self._unknown.append(Unknown(span, f"{word} is no word of an effbatch comment", _nearest(word)))
+            self._unknown.append(Unknown(span, f"{_short(word)} is no word of an effbatch comment", _nearest(word)))
 
     def _declare(self, values: dict[str, tuple[str, Span]]) -> None:
         """The declarations of one comment: its unit and its tolerance belong to its targets."""
+        stated = len(self._targets) + sum(len(sizes.values) for sizes in self._world_sizes)
+        if values and stated >= MAX_DECLARED:
+            message = f"more than {MAX_DECLARED} declarations in one file: no further one is read"
+            self._unknown.append(Unknown(next(iter(values.values()))[1], message))
+            return
         unit = unit_named(values["unit"][0]) if "unit" in values else None
         tolerance = _percentage(values["tolerance"][0]) if "tolerance" in values else 0.0
         for word, (text, span) in values.items():
             understood = True
             if word == "world-size":
-                understood = _WORLD_SIZES.fullmatch(text) is not None
+                understood = len(text) < _MAX_LENGTH and _WORLD_SIZES.fullmatch(text) is not None
                 if understood:
                     self._world_sizes.append(WorldSizes(tuple(int(size) for size in text.split(",")), span))
             elif word in ("target", "tokens"):
@@ -214,13 +223,15 @@ class _Reader:
             else:
                 understood = (unit if word == "unit" else tolerance) is not None
             if not understood:
-                self._unknown.append(Unknown(span, f"{word}={text} is not understood", f"write {_VALUES[word]}"))
+                self._unknown.append(
+                    Unknown(span, f"{word}={_short(text)} is not understood", f"write {_VALUES[word]}")
+                )
 
     def _ignore(self, comment: Comment, match: re.Match[str], offset: int) -> None:
         word = match["word"]
         if word not in ("ignore", "ignore-file"):
             span = _within(comment, offset + match.start("word"), offset + match.end("word"))
-            self._unknown.append(Unknown(span, f"{word}[] is no word of an effbatch comment", _nearest(word)))
+            self._unknown.append(Unknown(span, f"{_short(word)}[] is no word of an effbatch comment", _nearest(word)))
             return
         found = list(_CODE.finditer(match["codes"]))
         if not found:
@@ -232,7 +243,9 @@ class _Reader:
             if _IS_CODE.fullmatch(code[0]) and (self._codes is None or code[0] in self._codes):
                 self._suppressions.append(Suppression(code[0], span, lines, match["reason"].strip(" \t:-")))
             else:
-                self._unknown.append(Unknown(span, f"{code[0]} is no rule", _nearest(code[0], self._codes or ())))
+                self._unknown.append(
+                    Unknown(span, f"{_short(code[0])} is no rule", _nearest(code[0], self._codes or ()))
+                )
 
     def _covered(self, comment: Comment) -> tuple[int, int]:
         """A trailing comment covers its own line; one on a line of its own all down to the next line of code."""
@@ -255,6 +268,10 @@ def _within(comment: Comment, start: int, end: int) -> Span:
     return span._replace(column=span.column + start, end_column=span.column + end)
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_LENGTH else f"{text[:_MAX_LENGTH]}..."
+
+
 def _percentage(text: str) -> float | None:
     match = _PERCENTAGE.fullmatch(text)
     return None if match is None else float(match[1]) / 100
@@ -267,6 +284,8 @@ def _known_words() -> str:
 def _nearest(word: str, among: Iterable[str] = ()) -> str:
     from difflib import get_close_matches  # noqa: PLC0415 - only for a typing error
 
+    if len(word) > _MAX_LENGTH:
+        return _known_words()
     known = list(among) or WORDS
     near = get_close_matches(word.lower().replace("_", "-") if known is WORDS else word.upper(), known, 1, 0.6)
     return f"did you mean {near[0]}?" if near else _known_words() if known is WORDS else "effbatch-lint rule lists them"

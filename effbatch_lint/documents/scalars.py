@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Dialect: TypeAlias = Literal["pyyaml", "omegaconf", "yaml12", "json", "hydra"]
 Value: TypeAlias = bool | int | float | str | None
 
-# Python itself refuses to convert more than 4,300 digits; no batch has more than a dozen.
-MAX_DIGITS = 1_000
+# No batch has more than a dozen; Python itself refuses to convert more than 4,300.
+MAX_DIGITS = 100
 
 # Patterns are compiled when a scalar first needs one: a config of plain numbers and words needs none.
 _INT_11 = r"[-+]?(?:0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*(?::[0-5]?[0-9])+)"

@@ -76,11 +76,10 @@ def _composed(source: Source) -> list[yaml.Node]:
     if any(mark in source.text for mark in _OTHER_BREAKS):
         for root in roots:
             _count_lines_as_editors_do(root, source.text)
-    for root in roots:
-        if "*" in source.text:
-            _measure(root, source)
-        elif _may_be_deep(source.text):
-            _measure_depth(root, source)
+    measure = _measure if "*" in source.text else _measure_depth if _may_be_deep(source.text) else None
+    if measure is not None:
+        for root in roots:
+            measure(root, source)
     return roots
 
 
@@ -259,37 +258,39 @@ def _entries(
     """
     entries: dict[str, Entry] = {}
     duplicates: list[Entry] = []
-    for key, entry in _merged(node, path, text, seen):
+    merges = [value for key, value in node.value if key.value == "<<" and _is_merge(key)]
+    for key, entry in _merged(merges, path, text, seen | {id(node)}):
         before = entries.get(key)
         entries[key] = entry if before is None else _on_top(entry, before)
     merged = set(entries)
     for key_node, value_node in node.value:
         if not isinstance(key_node, yaml.ScalarNode):
             continue  # a mapping or list as a key: no framework has one
-        if _is_merge(key_node) and not isinstance(value_node, yaml.ScalarNode):
+        if merges and _is_merge(key_node) and not isinstance(value_node, yaml.ScalarNode):
             continue  # merged above; ``<<: !include other.yaml`` stays as it is, for compose/inherit.py
         key = key_node.value
         entry = Entry(key, partial(_span, key_node, path), partial(_convert, value_node, path, text))
         before = entries.get(key)
+        if before is None:
+            entries[key] = entry
+            continue
         if key in merged:
             merged.discard(key)
-            entry = _on_top(entry, entries[key])
-        elif before is not None:
+            entry = _on_top(entry, before)
+        else:
             duplicates.append(before)
             entry.previous = before.previous
         entries[key] = entry
     return entries, duplicates
 
 
-def _merged(node: yaml.MappingNode, path: str, text: str, seen: frozenset[int]) -> list[tuple[str, Entry]]:
+def _merged(merges: list[yaml.Node], path: str, text: str, seen: frozenset[int]) -> list[tuple[str, Entry]]:
     """What ``<<`` brings in: of a list of mappings the first counts, so that it comes last."""
     found: list[tuple[str, Entry]] = []
-    for key_node, value_node in node.value:
-        if isinstance(key_node, yaml.ScalarNode) and _is_merge(key_node):
-            parents = reversed(value_node.value) if isinstance(value_node, yaml.SequenceNode) else [value_node]
-            for parent in parents:
-                if isinstance(parent, yaml.MappingNode) and id(parent) not in seen:
-                    found.extend(_entries(parent, path, text, seen | {id(node)})[0].items())
+    for value in merges:
+        for parent in reversed(value.value) if isinstance(value, yaml.SequenceNode) else [value]:
+            if isinstance(parent, yaml.MappingNode) and id(parent) not in seen:
+                found.extend(_entries(parent, path, text, seen)[0].items())
     return found
 
 

@@ -54,7 +54,7 @@ def _framework(settings: Config) -> Framework:
             )
     formulas: dict[str, ast.expr] = {}
     for name in QUANTITIES:
-        text = settings.text(name)
+        text = _text(settings, name, "a key path or arithmetic over key paths")
         if text is None:
             continue
         try:
@@ -65,39 +65,61 @@ def _framework(settings: Config) -> Framework:
         raise _wrong(
             settings, "micro-batch", "missing: a custom trainer needs micro-batch or global-batch", settings.root.span
         )
-    unit = settings.text("unit") or "sequences"
+    match = _match(settings)
+    if not match and not _keys(formulas):
+        raise _wrong(
+            settings, "match", "missing: no key path says which configs are this trainer's", settings.root.span
+        )
+    unit = _text(settings, "unit", "one of the units") or "sequences"
     if unit not in get_args(Unit):
         raise _wrong(settings, "unit", f"one of {', '.join(get_args(Unit))}")
-    dialect = settings.text("dialect") or "pyyaml"
+    dialect = _text(settings, "dialect", "a dialect") or "pyyaml"
     if dialect not in ("pyyaml", "omegaconf", "yaml12"):
         raise _wrong(settings, "dialect", "one of pyyaml, omegaconf, yaml12")
     return Framework(
-        name=settings.text("name") or settings.prefix.removeprefix("custom.").rstrip(".") or "custom",
+        name=_text(settings, "name", "a string") or settings.prefix.removeprefix("custom.").rstrip(".") or "custom",
         formula=" x ".join(settings.text(name) or "" for name in ("micro-batch", "accumulation") if name in formulas)
         + " x replicas",
         sources=(f"the settings, {settings.path}",),
-        recognise=partial(_recognise, formulas, _match(settings)),
+        recognise=partial(_recognise, formulas, match),
         read=partial(_read, formulas, unit),  # type: ignore[arg-type] # checked above
         dialect=dialect,  # type: ignore[arg-type] # checked above
     )
+
+
+def _text(settings: Config, key: str, wanted: str) -> str | None:
+    """The text of a setting; a number counts as one, as a formula that is a constant."""
+    value = settings.value(key)
+    if settings.node(key) is None:
+        return None
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        raise _wrong(settings, key, wanted)
+    return str(value)
+
+
+def _keys(formulas: dict[str, ast.expr]) -> list[str]:
+    """The key paths of the batch itself."""
+    return [
+        key for name in ("micro-batch", "global-batch") if name in formulas for key in expression.keys(formulas[name])
+    ]
 
 
 def _match(settings: Config) -> tuple[str, ...]:
     node = settings.node("match")
     if node is None:
         return ()
-    if not isinstance(node, Sequence):
+    items = node.items if isinstance(node, Sequence) else [node]
+    keys = tuple(item.value for item in items if isinstance(item, Scalar) and isinstance(item.value, str))
+    if len(keys) != len(items) or not isinstance(node, Sequence):
         raise _wrong(settings, "match", "a list of keys that the trainer's configs have")
-    return tuple(item.text for item in node.items if isinstance(item, Scalar))
+    return keys
 
 
 def _recognise(formulas: dict[str, ast.expr], match: tuple[str, ...], config: Config) -> int:
     """All ``match`` keys, or the keys of the batch itself; a described trainer goes before the built-in ones."""
     if match:
         return 100 * len(match) if config.count(*match) == len(match) else 0
-    wanted = [
-        key for name in ("micro-batch", "global-batch") if name in formulas for key in expression.keys(formulas[name])
-    ]
+    wanted = _keys(formulas)
     return 100 * len(wanted) if wanted and config.count(*wanted) == len(wanted) else 0
 
 

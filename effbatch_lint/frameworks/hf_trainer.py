@@ -38,7 +38,17 @@ def recognise(config: Config) -> int:
     if config.count(*OTHERS) or not config.count(MICRO, OLD_MICRO, ACCUMULATION):
         return 0
     rest = config.count(
-        "output_dir", "num_train_epochs", "max_steps", "lr_scheduler_type", "per_device_eval_batch_size"
+        "output_dir",
+        "num_train_epochs",
+        "max_steps",
+        "lr_scheduler_type",
+        "per_device_eval_batch_size",
+        "learning_rate",
+        "warmup_ratio",
+        "weight_decay",
+        "model_name_or_path",
+        "logging_steps",
+        "save_steps",
     )
     if not config.count(MICRO, OLD_MICRO) and rest < 3:  # noqa: PLR2004 - the accumulation key alone is many frameworks'
         return 0

@@ -21,4 +21,5 @@ def _line(finding: Finding, style: Style) -> str:
     span = finding.primary.span
     place = f"{style.bold}{printable(span.path)}:{span.line}:{span.column}:{style.reset}"
     code = f"{style.severity(finding.severity)}{finding.severity}[{finding.code}]{style.reset}"
-    return f"{place} {code} {printable(finding.message)}\n"
+    recipe = f" (in the recipe {printable(finding.recipe)})" if finding.recipe not in (None, span.path) else ""
+    return f"{place} {code} {printable(finding.message)}{recipe}\n"

@@ -124,6 +124,9 @@ def _replicas(batch: Batch, launch: Launch) -> Iterator[Row]:
     replicas = layout.replicas
     if replicas.how in ("read", "default"):
         yield from _factor("x", "replicas", replicas)
+        if layout.model_parallel.known and layout.model_parallel.value != 1 and layout.world.known:
+            detail = f"  of {shown(layout.model_parallel.value)} devices each: {shown(layout.world.value)} devices"
+            yield Row("", "", "", detail)
     else:
         detail = replicas.formula or ""
         if not layout.world.known:
@@ -171,7 +174,8 @@ def _declared(batch: Batch, targets: Iterable[Target]) -> Iterator[Row]:
         if verdict.kind in ("mismatch", "model-parallel", "tokens") and value is not None:
             between = factor_between(target.quantity.value, value)
             if between is not None:
-                words = f"{between[0]:,} x too {'large' if between[1] else 'small'}: {words}"
+                times = f"{between[0]:,} x"
+                words = f"{times} what is computed: {words}" if between[1] else f"computed is {times} this: {words}"
         yield Row("", "declared", target.number, f"{target.quantity.unit or verdict.unit}, {words}", target.place)
 
 

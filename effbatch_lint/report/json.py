@@ -6,5 +6,8 @@ import json
 
 
 def dumps(data: dict[str, object]) -> str:
-    """A JSON document, indented, its characters as they are."""
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    """The text of a JSON document; what does not print (control characters, half a surrogate pair) is escaped."""
+    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    if text.isascii():
+        return text
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)

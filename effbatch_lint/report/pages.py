@@ -30,13 +30,20 @@ def frameworks() -> str:
     return "".join(f"{each.name:20} {each.formula}\n" for each in sorted(found))
 
 
+def _plain(text: str) -> str:
+    """A docstring without its markup, for a terminal."""
+    import re  # noqa: PLC0415 - pages only
+
+    return re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "`")
+
+
 def framework(name: str) -> str | None:
     """A framework's page: formula, keys by which it is recognised, eras, upstream sources."""
     found = frameworks_table.by_name(name)
     if found is None:
         return None
     words = next(words for module, words in frameworks_table.TABLE if module == found.name.replace("-", "_"))
-    page = (__import__(found.read.__module__, fromlist=["__doc__"]).__doc__ or "").strip()
+    page = _plain((__import__(found.read.__module__, fromlist=["__doc__"]).__doc__ or "").strip())
     out = [found.name, "", page, "", f"recognised by   {', '.join(words)}", f"formula         {found.formula}"]
     out += [f"profile         {profile}" for profile in found.profiles]
     out += [f"source          {source}" for source in found.sources]

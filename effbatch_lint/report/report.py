@@ -64,7 +64,10 @@ class Report(NamedTuple):
             "version": VERSION,
             "tool": _tool(),
             "recipes": [recipe.as_dict() for recipe in self.recipes],
-            "unread": [unread.as_dict() for unread in self.unread],
+            "unread": [
+                *({"path": error.span.path, "reason": error.reason} for error in self.errors),
+                *(unread.as_dict() for unread in self.unread),
+            ],
         }
 
 

@@ -25,10 +25,13 @@ COLOURED = Style("\x1b[1m", "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;34m", "\x1b[1;32
 
 
 def printable(text: str) -> str:
-    """The text with every control character escaped: a file's content must not drive the terminal."""
+    """One line of text with every control character escaped: a file's content must not drive the terminal.
+
+    Line feeds too: a key that holds one would else begin a line of its own, which may look like a finding.
+    """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text)
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
 def _escaped(char: str) -> str:

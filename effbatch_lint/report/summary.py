@@ -25,8 +25,8 @@ def line(report: Report) -> str:
     if not found:
         found = "no findings"
     elif checked:
-        recipes = len({finding.recipe for finding in report.findings if finding.severity != "info"})
-        found += f" in {plural(recipes, 'recipe')}"
+        recipes = len({f.recipe for f in report.findings if f.severity != "info" and f.recipe is not None})
+        found += f" in {plural(recipes, 'recipe')}" if recipes else ""
     return f"{found} ({', '.join(scope)}) in {report.seconds:.2f} s"
 
 

@@ -43,22 +43,35 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
         holder = config.node(section) if section else config.root
         if not isinstance(holder, Mapping):
             continue
-        for earlier in holder.duplicates:
-            counting = holder.entries[name] if earlier.key == name else None
-            # A key in two files of one run is for its framework to judge: gpt-neox refuses it.
-            if counting is not None and path_of(earlier.span) == path_of(counting.span):
-                yield _finding(context, earlier, counting)
+        counting = holder.entries.get(name)
+        # A key in two files of one run is for its framework to judge: gpt-neox refuses it.
+        earlier = [
+            entry
+            for entry in holder.duplicates
+            if entry.key == name and counting is not None and path_of(entry.span) == path_of(counting.span)
+        ]
+        if earlier and counting is not None:
+            yield _finding(context, earlier, counting)
 
 
-def _finding(context: Context, earlier: Entry, counting: Entry) -> Finding:
+_SHOWN = 4  # of the entries without effect
+_LONGEST = 40
+
+
+def _finding(context: Context, earlier: list[Entry], counting: Entry) -> Finding:
     def value(entry: Entry) -> str:
-        return entry.value.text if isinstance(entry.value, Scalar) else "a mapping or list"
+        text = entry.value.text if isinstance(entry.value, Scalar) else "a mapping or list"
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
+    often = "twice" if len(earlier) == 1 else f"{len(earlier) + 1:,} times"
     at = f"line {counting.span.line}" if counting.span else "the last one"
+    labels = [Label(entry.span, f"{value(entry)}: has no effect") for entry in earlier[:_SHOWN] if entry.span]
+    if counting.span:
+        labels.append(Label(counting.span, f"{value(counting)}: this one counts"))
     return context.finding(
         "EB307",
-        f"{earlier.key} stands twice: {at} counts, which says {value(counting)}",
-        Label(earlier.span, f"{value(earlier)}: has no effect") if earlier.span else None,
-        related=[Label(counting.span, f"{value(counting)}: this one counts")] if counting.span else [],
-        help="remove one of them",
+        f"{counting.key} stands {often}: {at} counts, which says {value(counting)}",
+        None,
+        related=labels,
+        help="remove one of them" if len(earlier) == 1 else "remove all but one of them",
     )

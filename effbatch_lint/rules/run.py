@@ -34,11 +34,17 @@ def findings(read: Read) -> list[Finding]:
 
 def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
     """The findings less those that an ignore comment covers; pragmas that do not exist, suppress nothing, guard nothing."""
-    speaking = [document for document in read.files.documents if "ffbatch" in document.source.text]
+    claimed = {path for recipe in read.recipes for path in recipe.config.files} | read.failed
+    asked = claimed | read.given
+    speaking = [d for d in read.files.documents if "ffbatch" in d.source.text and d.source.path in asked]
+    if read.settings.path is not None:
+        # A finding may point at a target in the settings, and a comment there may ask to be silent about it.
+        speaking += [
+            d for d in (read.files.quietly_parsed(read.settings.path),) if d is not None and "ffbatch:" in d.source.text
+        ]
     if not speaking:
         return found
     pragmas = [(document, read.files.pragmas(document)) for document in speaking]
-    claimed = {path for recipe in read.recipes for path in recipe.config.files} | read.failed
     for document, stated in pragmas:
         found += [
             _said("EB905", unknown.message, unknown.span, None)._replace(help=unknown.help)
@@ -100,9 +106,11 @@ def enabled(finding: Finding, settings: Settings) -> bool:
         return True
     from effbatch_lint.discovery import excluded  # noqa: PLC0415 - few projects ignore rules by file
 
-    path = finding.primary.span.path
+    # A target may stand in the settings or in another file: what is ignored are the findings about the file's numbers.
+    labels = (finding.primary, *finding.related)
+    paths = dict.fromkeys((*(label.span.path for label in labels), *((finding.recipe,) if finding.recipe else ())))
     return not any(
-        finding.code in codes and excluded(path, settings.folder, (pattern,))
+        finding.code in codes and any(excluded(path, settings.folder, (pattern,)) for path in paths)
         for pattern, codes in settings.per_file_ignores
     )
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from effbatch_lint.documents.nodes import Mapping, Scalar, Sequence
-from effbatch_lint.targets.quantity import parse_quantity
+from effbatch_lint.documents.pragmas import MAX_DECLARED
+from effbatch_lint.targets.quantity import UNITS, parse_quantity, unit_named
 from effbatch_lint.targets.target import Target
 from effbatch_lint.terms import Origin, Term
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.documents.nodes import Entry
     from effbatch_lint.documents.pragmas import Pragmas
     from effbatch_lint.source import Span
 
+EXAMPLE = "write effbatch: {target_global_batch: 2048, world_size: 64}"
+_MAX_DIGITS = 10  # no job has a billion devices
+_Read = TypeVar("_Read")
 NODE_KEYS = ("target_global_batch", "target_tokens", "unit", "world_size", "tolerance")
 
 
@@ -31,13 +38,17 @@ NOTHING = Declared()
 def declared(config: Config, pragmas: Pragmas) -> Declared:
     """The declarations of a config: those of its pragmas, then those of its ``effbatch:`` node."""
     found = _stated(pragmas)
-    node = config.node("effbatch")
-    if isinstance(node, Mapping):
-        stated = _node(config, node)
+    entry = config.entry("effbatch")
+    if entry is not None:
+        stated = _Node(config).declared if isinstance(entry.value, Mapping) else _no_mapping(entry)
         found = Declared(
             found.targets + stated.targets, found.world_sizes or stated.world_sizes, found.unknown + stated.unknown
         )
     return found
+
+
+def _no_mapping(entry: Entry) -> Declared:
+    return Declared(unknown=((entry.span, f"effbatch: declares nothing; {EXAMPLE}"),))
 
 
 def _stated(pragmas: Pragmas) -> Declared:
@@ -50,31 +61,73 @@ def _stated(pragmas: Pragmas) -> Declared:
     return Declared(targets, sizes)
 
 
-def _node(config: Config, node: Mapping) -> Declared:
-    tolerance = config.value("effbatch.tolerance")
-    unit = config.text("effbatch.unit")
-    targets: list[Target] = []
-    world_sizes: list[Term] = []
-    unknown: list[tuple[Span | None, str]] = []
-    for key, entry in node.entries.items():
+class _Node:
+    """Reads the ``effbatch:`` node of a config."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._unknown: list[tuple[Span | None, str]] = []
+        self._unit = self._word("unit", unit_named, f"one of {', '.join(UNITS)}")
+        self._tolerance = self._word("tolerance", _share, 'a share of the target: 0.01 or "1%"') or 0.0
+
+    @property
+    def declared(self) -> Declared:
+        """All that the node declares, and what of it does not exist or does not read."""
+        targets: list[Target] = []
+        world_sizes: list[Term] = []
+        node = self._config.node("effbatch")
+        assert isinstance(node, Mapping)
+        for key, entry in node.entries.items():
+            if key in ("target_global_batch", "target_tokens"):
+                targets += self._target(key, entry)
+            elif key == "world_size":
+                world_sizes += self._world_sizes(entry)
+            elif key not in NODE_KEYS:
+                self._unknown.append((entry.span, f"effbatch.{key} does not exist; there are {', '.join(NODE_KEYS)}"))
+        return Declared(tuple(targets), tuple(world_sizes), tuple(self._unknown))
+
+    def _target(self, key: str, entry: Entry) -> Iterator[Target]:
+        unit = "tokens" if key == "target_tokens" else self._unit
+        text = self._config.text(f"effbatch.{key}")
+        quantity = None if text is None else parse_quantity(text, unit)
+        if quantity is None or (unit is not None and quantity.unit != unit):
+            kind = f"number of {unit}" if unit else "number: 2048, 2048 sequences, 8M tokens"
+            self._unknown.append((entry.value.span, f"effbatch.{key} is no {kind}"))
+        else:
+            origin = Origin(entry.value.span, f"effbatch.{key}")
+            yield Target(quantity, origin, "config", self._tolerance)
+
+    def _world_sizes(self, entry: Entry) -> Iterator[Term]:
         values = entry.value.items if isinstance(entry.value, Sequence) else [entry.value]
-        scalars = [value for value in values if isinstance(value, Scalar)]
-        if key in ("target_global_batch", "target_tokens"):
-            quantity = (
-                parse_quantity(scalars[0].text, "tokens" if key == "target_tokens" else unit) if scalars else None
+        if len(values) > MAX_DECLARED:
+            self._unknown.append(
+                (entry.value.span, f"effbatch.world_size: more than {MAX_DECLARED} numbers of devices")
             )
-            if quantity is None:
-                unknown.append((entry.value.span, f"effbatch.{key} is no number: 2048, 2048 sequences, 8M tokens"))
-                continue
-            share = float(tolerance) if isinstance(tolerance, (int, float)) else 0.0
-            targets.append(Target(quantity, Origin(entry.value.span, f"effbatch.{key}"), "config", share))
-        elif key == "world_size":
-            for value in scalars:
-                if value.text.isdecimal() and int(value.text[:9]) > 0:
-                    origin = Origin(value.span, "effbatch.world_size")
-                    world_sizes.append(Term(int(value.text[:9]), "declared", (origin,), key="effbatch.world_size"))
-                else:
-                    unknown.append((value.span, f"effbatch.world_size is {value.text}, no number of devices"))
-        elif key not in NODE_KEYS:
-            unknown.append((entry.span, f"effbatch.{key} does not exist; there are {', '.join(NODE_KEYS)}"))
-    return Declared(tuple(targets), tuple(world_sizes), tuple(unknown))
+            return
+        for value in values:
+            text = value.text if isinstance(value, Scalar) else ""
+            if text.isdecimal() and len(text) < _MAX_DIGITS and int(text) > 0:
+                origin = Origin(value.span, "effbatch.world_size")
+                yield Term(int(text), "declared", (origin,), key="effbatch.world_size")
+            else:
+                told = f"{text[:40]}, " if text else ""
+                self._unknown.append((value.span, f"effbatch.world_size is {told}no number of devices"))
+
+    def _word(self, key: str, read: Callable[[str], _Read | None], wanted: str) -> _Read | None:
+        entry = self._config.entry(f"effbatch.{key}")
+        if entry is None:
+            return None
+        text = self._config.text(f"effbatch.{key}")
+        found = None if text is None else read(text)
+        if found is None:
+            self._unknown.append((entry.value.span, f"effbatch.{key} is not {wanted}"))
+        return found
+
+
+def _share(text: str) -> float | None:
+    """``0.01`` or ``1%``."""
+    number = text.removesuffix("%").strip()
+    if not number.replace(".", "", 1).isdecimal() or len(number) > _MAX_DIGITS:
+        return None
+    share = float(number) / (100 if text.endswith("%") else 1)
+    return share if share < 1 else None

@@ -1,7 +1,7 @@
 """Numbers as people declare them: ``2048``, ``2,048``, ``8M``, ``8.4M tokens``, ``64k``, ``4 Mi``.
 
-A declared number is compared at its own precision: ``8M`` stands for 7.5M to 8.5M, ``8.4M`` for 8.35M to 8.45M, and
-``2048`` for 2,048 only. People also say 16M for 16,777,216, so that the binary multiple meets a rounded number too.
+A declared number is compared at its own precision: ``8M`` stands for 7.5M to 8.5M, ``8.4M`` for 8.35M to 8.45M, ``1M``
+for 0.95M to 1.5M, and ``2048`` for 2,048 only. People also say 16M for 16,777,216, so that the binary multiple meets a rounded number too.
 """
 
 from __future__ import annotations
@@ -99,12 +99,14 @@ def parse_quantity(text: str, unit: str | None = None) -> Quantity | None:
     # A number without a suffix is exact; so is 64 Ki, for who writes the i counts in powers of two.
     rounded = suffix is not None and not (is_binary and numerator % scale == 0)
     half = numerator // significand if rounded else 0  # half a unit of the last digit, over twice the scale
+    # Below a power of ten the digits are a decade finer: 0.5M is written 0.5M or 500k, never 1M.
+    below = half // 10 if str(significand).rstrip("0") == "1" else half
     binary = significand * 1024**power * 2 if rounded and not is_binary else None
     return Quantity(
         numerator // scale,
         digits + (suffix or ""),
         named,
-        (numerator * 2 - half, numerator * 2 + half),
+        (numerator * 2 - below, numerator * 2 + half),
         scale * 2,
         binary,
     )

@@ -42,4 +42,5 @@ class Target(NamedTuple):
         """Whether the number is the declared one, at the declaration's precision and within its tolerance."""
         if self.quantity.meets(number):
             return True
-        return abs(float(number) - self.quantity.value) <= self.tolerance * self.quantity.value
+        room = self.tolerance * self.quantity.value
+        return -room <= number - self.quantity.value <= room

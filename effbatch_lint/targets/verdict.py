@@ -112,7 +112,7 @@ def _tokens(batch: Batch, target: Target) -> Verdict:
     if target.met_by(value):
         return Verdict("meets", tokens, "tokens")
     declared = target.quantity.value
-    if batch.tokens_bound == "at most" and declared < value and value % declared:
+    if batch.tokens_bound == "at most" and declared < value and not _whole_multiple(target, value):
         # Padding: what really runs lies below the bound, and may well be what was declared.
         return Verdict("unverifiable", unknown(f"at most {shown(value)} tokens: padding decides how many"), "tokens")
     if target.quantity.meets(batch.effective.value or 0):
@@ -124,6 +124,11 @@ def _tokens(batch: Batch, target: Target) -> Verdict:
         )
     factor = _model_factor(batch, target, value)
     return Verdict("tokens" if factor is None else "model-parallel", tokens, "tokens", factor)
+
+
+def _whole_multiple(target: Target, value: Number) -> bool:
+    """Whether the bound is a small whole multiple of what is declared: rows that are padded do not explain that."""
+    return any(value % times == 0 and target.met_by(value // times) for times in range(2, 65))
 
 
 def reach(batch: Batch, target: Target, verdict: Verdict) -> str | None:

@@ -39,12 +39,13 @@ def test_an_override_sets_a_key_that_no_file_has(tmp_path: Path) -> None:
     assert list(recipe.as_dict()["overrides"]) == ["trainer.num_nodes=3"]  # type: ignore[call-overload] # a list
 
 
-def test_a_part_of_a_tree_is_no_run_of_its_own(tmp_path: Path) -> None:
+def test_a_part_of_a_tree_is_no_run_of_its_own_and_leads_to_its_root(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     written(tmp_path / "conf", TREE)
     report = effbatch_lint.check([tmp_path / "conf" / "experiment" / "large.yaml"])
     assert report.findings == []
-    assert report.recipes == []
+    assert [recipe.path for recipe in report.recipes] == [str(tmp_path / "conf" / "config.yaml")]
+    assert report.recipes[0].batches[0].effective.value == 256
 
 
 def test_what_a_missing_part_may_hold_is_unknown_and_the_rest_holds(tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ def test_a_number_of_absurd_length_is_refused_at_its_place(text: str, place: tup
     with pytest.raises(Unreadable) as refused:
         plain_value(only(parse(source(text))), "pyyaml")
     assert (refused.value.span.line, refused.value.span.column) == place
-    assert refused.value.reason == f"a number of {size}, over the limit of 1,000"
+    assert refused.value.reason == f"a number of {size}, over the limit of 100"
 
 
 @pytest.mark.parametrize(
