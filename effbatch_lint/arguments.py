@@ -66,6 +66,9 @@ def _check(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--require-recipes", action="store_true", help="exit status 3 when no training config is found"
     )
+    command.add_argument(
+        "--scripts", action="store_true", help="also the project's launch scripts that name a given config"
+    )
     command.add_argument("-q", "--quiet", action="store_true", help="findings only, no closing line")
     command.add_argument("-v", "--verbose", action="store_true", help="also what was read as what, and notes")
 
@@ -154,6 +157,7 @@ def options(given: argparse.Namespace) -> Options:
         overrides=(*given.override, *(f"env:{word}" for word in given.set)),
         target=target(getattr(given, "target", None)),
         framework=given.framework,
+        scripts=getattr(given, "scripts", False),
     )
 
 

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 
 class Options(NamedTuple):
-    """What a call asks for. ``framework`` forces one; ``target`` is declared by the call itself."""
+    """What a call asks for. ``framework`` forces one; ``target`` is declared by the call itself; ``scripts`` asks for the
+    launch scripts of the project that name a given config."""
 
     paths: tuple[str, ...] = ()
     world_sizes: tuple[int, ...] = ()
     overrides: tuple[str, ...] = ()
     target: Target | None = None
     framework: str | None = None
+    scripts: bool = False
 
 
 class Unread(NamedTuple):

@@ -13,23 +13,33 @@ from effbatch_lint.compose.config import Config
 from effbatch_lint.source import Span, Unreadable, inside
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from effbatch_lint.documents.document import Document
     from effbatch_lint.files import Files
 
 
 class Companions:
     """Finds the files that one config names, and remembers which it could not find.
 
-    ``handed`` are the absolute paths of the files of the same call.
+    ``handed`` are the absolute paths of the files of the same call. ``first`` is asked before the project: a launch
+    script writes files, and knows the folder that it runs in.
     """
 
-    def __init__(self, files: Files, path: str, read: list[str], handed: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        files: Files,
+        path: str,
+        read: list[str],
+        handed: Sequence[str] = (),
+        first: Callable[[str], Document | None] | None = None,
+    ) -> None:
         self.missing: list[tuple[str, str]] = []
         self._files = files
         self._path = os.path.abspath(path)
         self._read = read
         self._handed = handed
+        self._first = first
 
     def __call__(self, key: str, name: str) -> Config | None:
         """The configuration in the file that ``key`` names; None when the project holds no such file.
@@ -37,6 +47,13 @@ class Companions:
         Raises:
             Unreadable: the file cannot be read or parsed, or the references form a cycle (EB902).
         """
+        document = None if self._first is None else self._first(name)
+        if document is not None:
+            if not document.mappings:
+                self.missing.append((key, name))
+                return None
+            self._read.append(document.source.path)
+            return Config(document.mappings[0], document.source.path, document.dialect)
         chain = [self._path]
         found: Config | None = None
         while True:

@@ -18,10 +18,12 @@ from effbatch_lint.frameworks import table
 from effbatch_lint.report.report import Report
 from effbatch_lint.rules.table import BY_CODE
 from effbatch_lint.source import Span, Unreadable
+from effbatch_lint.starters import may_be_manifest, may_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from effbatch_lint.documents.document import Document
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.project import Candidate
     from effbatch_lint.recipe import Recipe
@@ -44,7 +46,8 @@ def check(options: Options, settings: Settings) -> Report:
     with paused_collector():
         read = _read(_prepared(options, settings))
         found = findings(read)
-    return Report(read.recipes, found, read.unread, read.errors, read.files, time.perf_counter() - started)
+    known = [recipe for recipe in read.recipes if recipe.framework is not None]
+    return Report(known, found, read.unread, read.errors, read.files, time.perf_counter() - started)
 
 
 class paused_collector:  # noqa: N801 - used as a function
@@ -66,10 +69,17 @@ class paused_collector:  # noqa: N801 - used as a function
 def _prepared(options: Options, settings: Settings) -> Call:
     custom = _custom(settings)
     given = _given(options, settings)
+    files = Files(*_roots(options, settings), rules=frozenset(BY_CODE))
+    if options.scripts:
+        from effbatch_lint.naming import scripts_naming  # noqa: PLC0415 - only the hook for scripts looks for them
+
+        named = scripts_naming([path for path, named in given.items() if named], files.root, files)
+        found = (path for path in named if not discovery.excluded(path, settings.folder, settings.exclude))
+        given = {**given, **dict.fromkeys(map(os.path.relpath, found), False)}
     return Call(
         options,
         settings,
-        Files(*_roots(options, settings), rules=frozenset(BY_CODE)),
+        files,
         _forced(options.framework or settings.framework, custom),
         custom,
         given,
@@ -98,12 +108,12 @@ def _read(call: Call) -> Read:
     covered = {path for recipe in described for path in recipe.config.files} | read.failed
     joined = project.joined(found, call.handed)
     for candidate in joined:
-        if candidate.config.path not in covered:
+        if candidate.path not in covered:
             try:
                 read.recipes.extend(recipes.from_candidate(candidate, call))
             except Unreadable as error:
                 read.errors.append(error)
-                read.failed.add(candidate.config.path)
+                read.failed.add(candidate.path)
     # A file that another recipe names is a part of that recipe, and none of its own.
     included = {path for recipe in (*described, *read.recipes) for path in recipe.config.files if path != recipe.path}
     # A config that another one stands on is a recipe all the same; a part that another one names is none.
@@ -208,24 +218,40 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
     data = files.content(path) if named else files.quietly(path)
     if data is None:
         return []
-    known = call.custom or call.forced is not None or table.may_be_training(data)
+    kind = kind_of(path)
+    if kind == "shell" and not may_start(data):
+        read.unread.append(Unread(files.shown(path), "starts no training: none of the launchers' names"))
+        return []
+    starts = kind == "shell" or (kind == "yaml" and may_be_manifest(data))
+    known = starts or call.custom or call.forced is not None or table.may_be_training(data)
     if not known and not names_bases(data) and not lists_defaults(data):
         if named:
             files.refuse_hostile(path)
         read.unread.append(Unread(files.shown(path), "not a training config: none of the frameworks' keys"))
         return []
+    document = files.document(path)
+    if kind == "shell":
+        return _started(document, call, read)
     found = project.candidates(
         files,
-        files.document(path),
+        document,
         overrides=call.options.overrides,
         framework=call.forced,
         custom=call.custom,
         handed=call.handed,
     )
     read.errors.extend(candidate.refusal for candidate in found if candidate.refusal is not None)
-    if not found:
+    if not found and starts:
+        found = _started(document, call, read)
+    elif not found:
         read.unread.append(Unread(files.shown(path), "not a training config that is recognised"))
     return found
+
+
+def _started(document: Document, call: Call, read: Read) -> list[Candidate]:
+    from effbatch_lint import scripts  # noqa: PLC0415 - the reading of scripts costs what ten configs cost
+
+    return scripts.candidates(document, call, read)
 
 
 def _given(options: Options, settings: Settings) -> dict[str, bool]:

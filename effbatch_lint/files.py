@@ -152,7 +152,7 @@ class Files:
         kind = kind_of(key)
         data = self.content(key)
         if kind is None:
-            raise Unreadable(Span(shown, 1, 1, 1, 1), "not a YAML, JSON or TOML file (by its ending)")
+            raise Unreadable(Span(shown, 1, 1, 1, 1), "not a YAML, JSON, TOML or shell file (by its ending)")
         if len(data) > MAX_PARSED:
             reason = f"the file is {len(data):,} bytes large, over the limit of {MAX_PARSED:,} bytes for a config"
             raise Unreadable(Span(shown, 1, 1, 1, 1), reason)

@@ -14,8 +14,53 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.documents.shell.state import Condition
+    from effbatch_lint.documents.shell.text import Text
+    from effbatch_lint.source import Span
+    from effbatch_lint.terms import Origin
 
 NO_WORLD_SIZE = "the world size is set by the launcher, and no launcher is given"
+
+
+class Argument(NamedTuple):
+    """A word (or a flag with its value) of a command line.
+
+    Attributes:
+        name: the flag without its dashes, the key of a ``key=value`` word; empty for a positional word.
+        text: the value as the shell hands it over (several values with blanks between them); None for a bare flag.
+        dashes: what stands before the name: ``--``, ``-``, Hydra's ``+``, or nothing.
+        origins: the places that wrote the value (of a bare flag: the flag).
+        reason: why the value cannot be known; ``text`` is then what stands in the script.
+        note: how the value came about ("the default in ${N:-8}").
+        word: the value with the places of its characters, to look up a file that it names.
+    """
+
+    name: str
+    text: str | None
+    dashes: str = ""
+    origins: tuple[Origin, ...] = ()
+    reason: str | None = None
+    note: str | None = None
+    word: Text | None = None
+
+
+class Allocation(NamedTuple):
+    """What a scheduler or a manifest gives a job, whatever the launcher inside makes of it; a Term per quantity that
+    is stated.
+
+    Attributes:
+        nodes: machines.
+        devices_per_node: accelerators on each.
+        devices: accelerators in the whole job, where the total is what is stated.
+        tasks: how often the scheduler starts the program in all.
+        tasks_per_node: how often on each machine.
+    """
+
+    nodes: Term | None = None
+    devices_per_node: Term | None = None
+    devices: Term | None = None
+    tasks: Term | None = None
+    tasks_per_node: Term | None = None
 
 
 class Launch(NamedTuple):
@@ -29,7 +74,18 @@ class Launch(NamedTuple):
         program: the script or module that is started.
         overrides: the program's flags and ``key=value`` words; flag names without dashes, a bare flag is True.
         environment: variables set for the program.
-        accelerate: the accelerate file that the launcher reads, which states the layout for the program.
+        accelerate: the accelerate file that the launcher reads, which states the layout for the program, with the
+            launcher's flags on top.
+        processes: how many processes the launcher starts; differs from the world size where one process drives
+            several accelerators.
+        arguments: the program's words, with their places.
+        options: the launcher's own flags, with their places.
+        allocation: what the scheduler or the manifest gives the job.
+        span: where the launch line begins.
+        script: the file that holds it.
+        conditions: what must hold for the line to run, and cannot be decided here.
+        written: files that the script writes before it, by the name that it uses.
+        directory: the folder in which it runs, when the script goes to one.
     """
 
     world_size: Term
@@ -40,6 +96,20 @@ class Launch(NamedTuple):
     overrides: Mapping[str, str | bool] = {}
     environment: Mapping[str, str] = {}
     accelerate: Config | None = None
+    processes: Term = unknown("the number of processes is not stated")
+    arguments: tuple[Argument, ...] = ()
+    options: tuple[Argument, ...] = ()
+    allocation: Allocation | None = None
+    span: Span | None = None
+    script: str | None = None
+    conditions: tuple[Condition, ...] = ()
+    written: Mapping[str, Text] = {}
+    directory: Text | None = None
+
+    @property
+    def bare(self) -> bool:
+        """Whether a run without arguments and variables that nobody gave would start this line."""
+        return all(condition.bare is not False for condition in self.conditions)
 
     @classmethod
     def nothing(cls) -> Launch:

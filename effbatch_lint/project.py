@@ -10,15 +10,18 @@ from effbatch_lint.compose.bases import BASES, names_bases, names_parts
 from effbatch_lint.compose.config import Config
 from effbatch_lint.compose.marks import is_primary
 from effbatch_lint.compose.merge import environment, layered, override, stacked
+from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from effbatch_lint.call import Call
     from effbatch_lint.documents.document import Document
-    from effbatch_lint.documents.nodes import Mapping
     from effbatch_lint.files import Files
     from effbatch_lint.frameworks.framework import Framework
+    from effbatch_lint.launch import Launch
+    from effbatch_lint.launched import Launched
     from effbatch_lint.source import Unreadable
 
 
@@ -28,6 +31,7 @@ class Candidate(NamedTuple):
     Attributes:
         bases: the files that it stands on, as shown.
         refusal: why the program would not compose it, when it would not.
+        launched: the launch line that starts it, and lies over it.
     """
 
     config: Config
@@ -37,6 +41,16 @@ class Candidate(NamedTuple):
     runner_up: Framework | None = None
     bases: tuple[str, ...] = ()
     refusal: Unreadable | None = None
+    launched: Launched | None = None
+
+    @property
+    def path(self) -> str:
+        """The file that a person would name for it."""
+        return self.config.path if self.launched is None else self.launched.script.source.path
+
+
+# A program of the framework's own is a surer sign than any number of keys.
+_STARTED = 100
 
 
 def candidates(
@@ -47,8 +61,11 @@ def candidates(
     framework: Framework | None = None,
     custom: Iterable[Framework] = (),
     handed: Sequence[str] = (),
+    launched: Launched | None = None,
 ) -> list[Candidate]:
     """The configs in one file (several in a multi-document YAML), each with the framework that reads it.
+
+    With ``launched`` the flags of a launch line lie over the file; over an empty one, when the file is the script.
 
     Raises:
         ValueError: an override that is no ``KEY=VALUE``.
@@ -57,21 +74,22 @@ def candidates(
     if is_primary(document, overrides):
         return _composed(files, document, overrides, framework, custom, handed)
     found = []
-    for root in document.mappings:
+    for root in document.mappings or ([Mapping({}, None)] if document.kind == "shell" else []):
         tree = _standing(files, document, root, handed)
-        known = [framework] if framework is not None else [*custom, *table.candidates(*tree.texts)]
+        line = "" if launched is None else launched.text
+        known = [framework] if framework is not None else [*custom, *table.candidates(*tree.texts, line=line)]
         if not known:
             continue
-        config, companions = _config(files, document, tree, overrides, handed)
-        best = _best(known, config)
+        config, companions = _config(files, document, tree, overrides, handed, launched)
+        best = _best(known, config, None if launched is None else launched.launch)
         if best is None and framework is not None:
             best = (framework, None)
         if best is not None:
             chosen, runner_up = best
             dialect = "json" if document.kind == "json" else chosen.dialect
-            config = _resolved(config.with_dialect(dialect), document, tree.texts)
+            config = _resolved(config.with_dialect(dialect), document, tree.texts, launched)
             bases = tuple(base.source.path for base in tree.bases)
-            found.append(Candidate(config, chosen, document, companions, runner_up, bases))
+            found.append(Candidate(config, chosen, document, companions, runner_up, bases, launched=launched))
     return found
 
 
@@ -104,6 +122,20 @@ def _composed(
     return [Candidate(config, best[0], document, companions[-1], best[1], refusal=found.refusal)]
 
 
+def recognised(
+    config: Config, texts: Sequence[str], launched: Launched, companions: Companions, call: Call
+) -> Candidate | None:
+    """A config that was composed elsewhere, with the framework that reads it."""
+    known = [call.forced] if call.forced is not None else [*call.custom, *table.candidates(*texts, line=launched.text)]
+    best = _best(known, config, launched.launch)
+    if best is None and call.forced is None:
+        return None
+    chosen, runner_up = best or (known[0], None)
+    return Candidate(
+        config.with_dialect(chosen.dialect), chosen, launched.script, companions, runner_up, launched=launched
+    )
+
+
 class _Tree(NamedTuple):
     """A document's mapping on top of the files that it stands on.
 
@@ -133,38 +165,55 @@ def _standing(files: Files, document: Document, root: Mapping, handed: Sequence[
 
 
 def _config(
-    files: Files, document: Document, tree: _Tree, overrides: Sequence[str], handed: Sequence[str]
+    files: Files,
+    document: Document,
+    tree: _Tree,
+    overrides: Sequence[str],
+    handed: Sequence[str],
+    launched: Launched | None,
 ) -> tuple[Config, Companions]:
     read = list(dict.fromkeys((document.source.path, *(base.source.path for base in tree.bases))))
-    companions = Companions(files, document.source.real, read, handed)
-    companions.missing.extend(tree.missing)
     root = tree.root
+    if launched is not None:
+        read[:] = dict.fromkeys((*launched.files, *read))
+        root = launched.over(root)
+    companions = Companions(files, document.source.real, read, handed, None if launched is None else launched.find)
+    companions.missing.extend(tree.missing)
     for word in overrides:
         if not word.startswith(("env:", "arg:")):
             root = override(root, word)
     config = Config(
         root, document.source.path, document.dialect, files=read, overrides=tuple(overrides), companion=companions,
         unseen=tuple(
-            ("" if key in (*BASES, "<<") else key, f"{name}, which may set it, is not in the project")
-            for key, name in tree.missing
+            ("" if not key or key in (*BASES, "<<") else key, f"{name}, which may set it, is not in the project")
+            for key, name in (*tree.missing, *(() if launched is None else launched.missing))
         ),
     )  # fmt: skip
     return config, companions
 
 
-def _resolved(config: Config, document: Document, texts: Iterable[str]) -> Config:
+def _resolved(config: Config, document: Document, texts: Iterable[str], launched: Launched | None) -> Config:
     """The config with its ``${...}`` given values, where the loader is OmegaConf."""
     if config.dialect != "omegaconf" or not any("${" in text for text in texts):
         return config
     from effbatch_lint.compose.primary import mounted  # noqa: PLC0415 - only where a value refers to another
     from effbatch_lint.compose.view import seen_through  # noqa: PLC0415 - as above
 
-    return seen_through(config, mounted(config.root, document), environment(config.overrides))
+    exported = {} if launched is None else launched.launch.environment
+    return seen_through(config, mounted(config.root, document), {**exported, **environment(config.overrides)})
 
 
-def _best(known: list[Framework], config: Config) -> tuple[Framework, Framework | None] | None:
+def _best(
+    known: list[Framework], config: Config, launch: Launch | None = None
+) -> tuple[Framework, Framework | None] | None:
     """The framework with most distinctive keys; the earlier one of the table on a tie. And the next best."""
-    scored = [(framework.recognise(config), framework) for framework in known]
+    scored = [
+        (
+            framework.recognise(config) + _STARTED * bool(launch and framework.starts and framework.starts(launch)),
+            framework,
+        )
+        for framework in known
+    ]
     scored = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])
     if not scored:
         return None
@@ -176,7 +225,8 @@ def joined(found: list[Candidate], named: Iterable[str]) -> list[Candidate]:
     together = {os.path.abspath(path) for path in named}
     groups: dict[str, list[Candidate]] = {}
     for candidate in found:
-        mergeable = candidate.framework.merges is not None and len(candidate.document.mappings) == 1
+        alone = candidate.launched is None and len(candidate.document.mappings) == 1
+        mergeable = candidate.framework.merges is not None and alone
         if mergeable and candidate.document.source.real in together:
             groups.setdefault(candidate.framework.name, []).append(candidate)
     runs = []
@@ -191,8 +241,12 @@ def joined(found: list[Candidate], named: Iterable[str]) -> list[Candidate]:
 def one_run(found: list[Candidate]) -> tuple[Candidate | None, Config | None]:
     """Configs that the settings say are one run: the trainer's own, laid over each other, and the launcher's file.
 
-    An engine's file (DeepSpeed JSON) beside a trainer that names none is read as the one it names.
+    An engine's file (DeepSpeed JSON) beside a trainer that names none is read as the one it names. A launch script that
+    starts them has put them together itself.
     """
+    started = next((candidate for candidate in found if candidate.launched is not None), None)
+    if started is not None:
+        return started, None
     trainers = [candidate for candidate in found if candidate.framework.role == "trainer"]
     launcher = next((candidate for candidate in found if candidate.framework.role == "launcher"), None)
     engine = next((candidate for candidate in found if candidate.framework.role == "engine"), None)
@@ -212,6 +266,8 @@ def merged(run: list[Candidate]) -> Candidate:
     first = run[0]
     trees = [part.document.mappings[0] for part in run]
     root = stacked(trees) if first.framework.merges is not None else layered(trees)
+    if first.launched is not None:
+        root = first.launched.over(root)
     for word in first.config.overrides:
         if not word.startswith(("env:", "arg:")):
             root = override(root, word)

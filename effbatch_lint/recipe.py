@@ -19,7 +19,7 @@ class Recipe(NamedTuple):
     Attributes:
         path: the file that a person would name.
         config: the composed configuration; ``config.files`` are all the files that took part.
-        framework: whose arithmetic was used.
+        framework: whose arithmetic was used; None for a launch of a program that none is known for.
         launch: how it is started; its world size may be unknown.
         batches: what was read, the main optimizer's first.
         targets: what the effective batch is declared to be, and where.
@@ -30,13 +30,18 @@ class Recipe(NamedTuple):
 
     path: str
     config: Config
-    framework: Framework
+    framework: Framework | None
     launch: Launch
     batches: tuple[Batch, ...]
     targets: tuple[Target, ...] = ()
     name: str | None = None
     unknown: tuple[tuple[Span | None, str], ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def reader(self) -> str:
+        """Whose arithmetic was used, for a message."""
+        return "no framework that is known" if self.framework is None else self.framework.name
 
     def as_dict(self) -> dict[str, object]:
         """The contract's form of a recipe (an element of ``recipes`` in ``explain --output-format json``)."""
@@ -45,7 +50,7 @@ class Recipe(NamedTuple):
             "path": self.path,
             "files": list(dict.fromkeys(self.config.files)),
             "name": self.name,
-            "framework": self.framework.name,
+            "framework": self.framework.name if self.framework is not None else None,
             "profile": self.batches[0].profile if self.batches else None,
             "overrides": list(self.config.overrides),
             "launch": None

@@ -9,9 +9,11 @@ from effbatch_lint.recipe import Recipe
 from effbatch_lint.terms import Origin, Term
 
 if TYPE_CHECKING:
+    from effbatch_lint.batch import Batch
     from effbatch_lint.call import Call
     from effbatch_lint.compose.config import Config
     from effbatch_lint.documents.document import Document
+    from effbatch_lint.launched import Launched
     from effbatch_lint.project import Candidate
     from effbatch_lint.settings import RecipeSettings
     from effbatch_lint.targets.declared import Declared
@@ -23,14 +25,18 @@ def from_candidate(
     """One recipe for each world size that is given for the config; one with an unknown world size when none is.
 
     The nearest statement holds: the call's own (``--world-size``), the settings' entry for the recipe, the config's
-    pragma or ``effbatch:`` node, the settings for the whole project.
+    pragma or ``effbatch:`` node, the launch line, the settings for the whole project.
 
     Raises:
         Unreadable: a file that the config names cannot be read.
     """
     config, framework = candidate.config, candidate.framework
     options, settings = call.options, call.settings
-    in_file = _declared(config, candidate.document, call)
+    launched = candidate.launched
+    launch = launched.launch if launched is not None else Launch.nothing()
+    in_file = _declared(config, candidate.document if launched is None else launched.script, call)
+    if launched is not None and candidate.document.source.real != launched.script.source.real:
+        in_file = _joined(in_file, _declared(config, candidate.document, call))
     chosen = (
         tuple(
             Term(size, "declared", (Origin(None, "--world-size", f"--world-size {size}"),), key="--world-size")
@@ -38,8 +44,9 @@ def from_candidate(
         )
         or (described.world_sizes if described is not None else ())
         or (in_file.world_sizes if in_file is not None else ())
+        or ((launch.world_size,) if launch.world_size.known else ())
         or settings.world_sizes
-        or (Launch.nothing().world_size,)
+        or (launch.world_size,)
     )
     targets = (
         *((options.target,) if options.target is not None else ()),
@@ -47,16 +54,39 @@ def from_candidate(
         *((described.targets or settings.targets) if described is not None else settings.targets),
     )
     recipes = []
+    if launch.accelerate is not None:
+        config.files.extend(path for path in launch.accelerate.files if path not in config.files)
     for world_size in chosen:
-        launch = Launch(world_size, accelerate=accelerate)
-        batches = tuple(framework.read(config, launch))
-        name = described.name if described is not None else None
+        started = launch._replace(world_size=world_size, accelerate=accelerate or launch.accelerate)
+        batches = tuple(framework.read(config, started))
+        if launched is not None and batches:
+            # Several declared sizes are several jobs: the script starts one of them.
+            elsewhere = all(size.value != launch.world_size.value for size in chosen) and not options.world_sizes
+            batches = (_checked(batches[0], launched, world_size if elsewhere else None), *batches[1:])
+        name = described.name if described is not None else launched.name if launched is not None else None
         if len(chosen) > 1:
-            name = f"{name or config.path} @ {world_size.value}"
+            name = f"{name or candidate.path} @ {world_size.value}"
         unknown = in_file.unknown if in_file is not None else ()
         missing = tuple(dict.fromkeys(candidate.companions.missing))
-        recipes.append(Recipe(config.path, config, framework, launch, batches, targets, name, unknown, missing))
+        recipes.append(Recipe(candidate.path, config, framework, started, batches, targets, name, unknown, missing))
     return recipes
+
+
+def _joined(first: Declared | None, second: Declared | None) -> Declared | None:
+    """What a script and the config that it starts declare."""
+    if first is None or second is None:
+        return first or second
+    return second._replace(
+        targets=tuple(dict.fromkeys((*first.targets, *second.targets))),
+        world_sizes=first.world_sizes or second.world_sizes,
+        unknown=tuple(dict.fromkeys((*first.unknown, *second.unknown))),
+    )
+
+
+def _checked(batch: Batch, launched: Launched, stated: Term | None) -> Batch:
+    from effbatch_lint.launch_checks import checked  # noqa: PLC0415 - only a script states a launch
+
+    return checked(batch, launched.launch, stated, alone=launched.alone)
 
 
 def _declared(config: Config, document: Document, call: Call) -> Declared | None:

@@ -186,7 +186,7 @@ def test_a_file_of_no_known_ending_and_one_too_large_to_parse(tmp_path: Path) ->
     (tmp_path / "x.txt").write_text("a: 1", encoding="utf-8")
     (tmp_path / "x.yaml").write_text("a: " + "x" * MAX_PARSED, encoding="utf-8")
     files = Files(str(tmp_path))
-    with pytest.raises(Unreadable, match="not a YAML, JSON or TOML file"):
+    with pytest.raises(Unreadable, match="not a YAML, JSON, TOML or shell file"):
         files.document(str(tmp_path / "x.txt"))
     with pytest.raises(Unreadable, match=f"over the limit of {MAX_PARSED:,} bytes for a config"):
         files.document(str(tmp_path / "x.yaml"))

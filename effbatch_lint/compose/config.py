@@ -234,6 +234,8 @@ class Config:
         return Term(value, "read", origins, None, None, key)
 
     def _typed(self, scalar: Scalar, key: str) -> tuple[Value | Unresolved, tuple[Origin, ...]]:
+        if isinstance(scalar.value, Unresolved):
+            return scalar.value, ()  # a launch script's word that is not known says why itself
         if self._resolver is not None:
             return self._resolver(self, scalar, self.prefix + key)
         if "${" in scalar.text:

@@ -18,7 +18,7 @@ def override(root: Mapping, word: str, *, note: str | None = None) -> Mapping:
         ValueError: see :func:`key_and_text`.
     """
     key, text = key_and_text(word)
-    return _set(root, key, Entry(key.rpartition(".")[2], None, _value(text), note=note or f"--override {word}"))
+    return _set(root, key, Entry(key.rpartition(".")[2], None, parsed_value(text), note=note or f"--override {word}"))
 
 
 def key_and_text(word: str) -> tuple[str, str]:
@@ -42,7 +42,8 @@ def environment(words: Iterable[str]) -> dict[str, str]:
     return {name: value for name, _, value in stated}
 
 
-def _value(text: str) -> Node:
+def parsed_value(text: str) -> Node:
+    """The node of an override's value: a YAML flow list or mapping is taken apart, all else is a scalar."""
     if text[:1] in ("[", "{", '"', "'"):
         from effbatch_lint.documents import yaml  # noqa: PLC0415 - few overrides are lists or quoted
         from effbatch_lint.source import Unreadable  # noqa: PLC0415 - as above

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from effbatch_lint.documents.scalars import Dialect
     from effbatch_lint.source import Span
 
-SUFFIXES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
+SUFFIXES = {
+    ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml",
+    ".sh": "shell", ".bash": "shell", ".slurm": "shell", ".sbatch": "shell",
+}  # fmt: skip
 
 
 class Document(NamedTuple):
@@ -78,4 +81,6 @@ def parse(source: Source, kind: str) -> Document:
 
             roots, look = yaml.parse_and_look(source)
             return Document(source, kind, roots, look=look)
+        case "shell":
+            return Document(source, kind, [])  # a script is no tree: effbatch_lint.scripts follows it
     raise Unreadable(source.span(), f"no reader for {kind}")

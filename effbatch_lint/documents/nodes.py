@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Scalar:
-    """A leaf. ``plain`` tells an unquoted scalar; ``value`` is set where the format itself typed it (TOML, Python)."""
+    """A leaf. ``plain`` tells an unquoted scalar; ``value`` is set where the format itself typed it (TOML, Python), or
+    is the ``Unresolved`` of a word that a launch script leaves open."""
 
     __slots__ = ("plain", "span", "tag", "text", "value")
 

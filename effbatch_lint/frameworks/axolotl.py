@@ -43,6 +43,11 @@ def recognise(config: Config) -> int:
     )  # fmt: skip
 
 
+def starts(launch: Launch) -> bool:
+    """``axolotl train``, or ``-m axolotl.cli.train`` below a launcher."""
+    return launch.program in ("axolotl train", "axolotl.cli.train")
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; its tokens are bounded by ``sequence_len``, to which rows are padded or packed."""
     config = undashed(config)
@@ -107,5 +112,6 @@ FRAMEWORK = Framework(
         "axolotl-ai-cloud/axolotl src/axolotl/utils/schemas/validation.py",
     ),
     recognise=recognise,
+    starts=starts,
     read=read,
 )

@@ -28,6 +28,8 @@ class Framework(NamedTuple):
             another trainer's run.
         merges: whether the trees of files handed together, in that order, are one run, merged by their top-level keys
             (``gpt-neox``); None where a run never is several files.
+        starts: whether a launch line starts this framework's own program (``verl.trainer.main_ppo``), whatever its
+            flags are called; None where the keys alone tell.
     """
 
     name: str
@@ -39,3 +41,4 @@ class Framework(NamedTuple):
     profiles: tuple[str, ...] = ()
     role: Literal["trainer", "launcher", "engine"] = "trainer"
     merges: Callable[[Sequence[Mapping]], bool] | None = None
+    starts: Callable[[Launch], bool] | None = None

@@ -44,9 +44,15 @@ if TYPE_CHECKING:
 _TRAINING_KEYS_OF_A_PART = 4
 
 
+# Flags of a Megatron-DeepSpeed launch line, which shares the other names.
+_MEGATRON = frozenset(("micro_batch_size", "deepspeed_config"))
+
+
 def recognise(config: Config) -> int:
     """The two parallel sizes are gpt-neox's alone; a file of training keys, or of the GPUs, is a part of a run."""
     keys = {underscored(key) for key in config.root.entries}
+    if keys & _MEGATRON:
+        return 0
     training = len(keys & TRAINING_KEYS)
     batch = len(keys & {TOTAL, MICRO, ACCUMULATION})
     if (
@@ -68,6 +74,11 @@ def one_run(roots: Sequence[Mapping]) -> bool:
             return False
         seen |= {underscored(key) for key in root.entries}
     return models == 1
+
+
+def starts(launch: Launch) -> bool:
+    """``deepy.py train.py``."""
+    return launch.launcher == "deepy" and (launch.program or "").endswith("train.py")
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
@@ -170,6 +181,7 @@ FRAMEWORK = Framework(
     formula="train_micro_batch_size_per_gpu x gradient_accumulation_steps x GPUs / (pipe x model parallel size)",
     sources=("EleutherAI/gpt-neox megatron/neox_arguments/arguments.py",),
     recognise=recognise,
+    starts=starts,
     read=read,
     merges=one_run,
 )

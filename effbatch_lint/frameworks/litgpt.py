@@ -37,6 +37,11 @@ def recognise(config: Config) -> int:
     return batch and batch + config.count(*_PRETRAIN, *_FINETUNE, *_COMMON)
 
 
+def starts(launch: Launch) -> bool:
+    """``litgpt pretrain`` and ``litgpt finetune_*``, also as a module."""
+    return (launch.program or "").startswith(("litgpt pretrain", "litgpt finetune")) or launch.program == "litgpt"
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; rows are full in pretraining, and padded to the longest in finetuning."""
     command = _command(config, launch)
@@ -177,5 +182,6 @@ FRAMEWORK = Framework(
     sources=("Lightning-AI/litgpt litgpt/args.py", "Lightning-AI/litgpt litgpt/utils.py (parse_devices)"),
     recognise=recognise,
     read=read,
+    starts=starts,
     dialect="omegaconf",  # jsonargparse reads YAML 1.1 with OmegaConf's float rule
 )

@@ -53,6 +53,11 @@ def recognise(config: Config) -> int:
     return own + config.count(_MICRO, _GLOBAL, _VISION, "max_duration") if own > 1 else 0
 
 
+def starts(launch: Launch) -> bool:
+    """The composer launcher starts foundry's train.py, and programs that read the same keys."""
+    return launch.launcher == "composer"
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch."""
     world = world_size(config, launch)
@@ -148,4 +153,5 @@ FRAMEWORK = Framework(
     recognise=recognise,
     read=read,
     dialect="omegaconf",
+    starts=starts,
 )

@@ -40,8 +40,10 @@ _BESIDE = frozenset((
     TENSOR, PIPELINE, CONTEXT, EXPERT, SCHEDULE, "seq-length", "encoder-seq-length", "num-layers", "hidden-size",
     "train-iters", "train-samples",
 ))  # fmt: skip
-# Megatron-DeepSpeed takes Megatron's flags and these.
-_DEEPSPEED = frozenset(("deepspeed", "deepspeed-config", "zero-stage", "ds-sequence-parallel-size"))
+# Programs that take Megatron's flags and these, with another arithmetic: Megatron-DeepSpeed, slime.
+_OTHERS = frozenset((
+    "deepspeed", "deepspeed-config", "zero-stage", "ds-sequence-parallel-size", "actor-num-nodes", "rollout-batch-size",
+))  # fmt: skip
 
 
 def recognise(config: Config) -> int:
@@ -55,7 +57,7 @@ def recognise(config: Config) -> int:
     if isinstance(section, Mapping):
         found = _count(key for key in config.root.entries if "-" not in key)
         return found and found + sum(hyphenated(key) in _BESIDE for key in section.entries)
-    if any(hyphenated(key) in _DEEPSPEED for key in config.root.entries):
+    if any(hyphenated(key) in _OTHERS for key in config.root.entries):
         return 0
     return _count(key for key in config.root.entries if "_" not in key)
 

@@ -1,7 +1,8 @@
 """nanotron: micro_batch_size x batch_accumulation_per_replica x dp.
 
 Upstream: huggingface/nanotron, src/nanotron/config/config.py (Config.global_batch_size, TokensArgs),
-src/nanotron/config/parallelism_config.py, src/nanotron/parallel/context.py (the world-size assertion).
+src/nanotron/config/parallelism_config.py, src/nanotron/parallel/context.py (the world-size assertion),
+src/nanotron/parallel/pipeline_parallel/engine.py (OneForwardOneBackwardPipelineEngine).
 
 The replicas are written in the file: the world size only has to match ``dp x tp x pp x context_parallel_size``.
 """
@@ -11,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from effbatch_lint.batch import Batch, Layout
+from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.terms import shown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
     from effbatch_lint.launch import Launch
+    from effbatch_lint.terms import Term
 
 
 def recognise(config: Config) -> int:
@@ -38,12 +41,30 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         context=config.integer("parallelism.context_parallel_size", default=1),
         world=launch.world_size,
     )
+    accumulation = config.integer("tokens.batch_accumulation_per_replica")
     yield Batch(
         micro=config.integer("tokens.micro_batch_size"),
-        accumulation=config.integer("tokens.batch_accumulation_per_replica"),
+        accumulation=accumulation,
         layout=layout,
         sequence_length=config.integer("tokens.sequence_length"),
+        problems=tuple(_unfilled(config, accumulation, layout.pipeline)),
     )
+
+
+def _unfilled(config: Config, accumulation: Term, pipeline: Term) -> Iterator[Problem]:
+    """The 1F1B engine asserts that its micro batches reach the last stage but one; the other one is the default."""
+    if not accumulation.value or not pipeline.value or config.text("parallelism.pp_engine") != "1f1b":
+        return
+    if accumulation.value < pipeline.value - 1:
+        least = shown(pipeline.value - 1)
+        yield Problem(
+            "EB304",
+            f"{accumulation.key} {shown(accumulation.value)} is below {least}: the 1f1b engine wants at least pp - 1 "
+            "micro batches",
+            (accumulation, pipeline),
+            refuses=True,
+            help=f"set batch_accumulation_per_replica to {least} or more, or pp_engine to afab",
+        )
 
 
 FRAMEWORK = Framework(

@@ -60,6 +60,17 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("torchtune", ("_component_",)),
 )  # fmt: skip
 
+# Words of a launch line (launcher, program, names of flags) that tell a framework whose config need not be at hand:
+# its `starts` then has the last word.
+PROGRAMS: dict[str, tuple[str, ...]] = {
+    "axolotl": ("axolotl",),
+    "gpt_neox": ("deepy",),
+    "litgpt": ("litgpt",),
+    "llm_foundry": ("composer",),
+    "torchtitan": ("torchtitan.train", "config_file"),
+    "torchtune": ("_distributed", "_single_device"),
+}
+
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))
 
 
@@ -68,9 +79,15 @@ def may_be_training(data: bytes) -> bool:
     return any(word in data for word in _WORDS) or b"effbatch" in data
 
 
-def candidates(*texts: str) -> list[Framework]:
-    """The frameworks of which a word stands in one of the texts, imported now."""
-    return [load(module) for module, words in TABLE if any(word in text for word in words for text in texts)]
+def candidates(*texts: str, line: str = "") -> list[Framework]:
+    """The frameworks of which a word stands in one of the texts, or in a launch line, imported now."""
+    texts = (*texts, line)
+    return [
+        load(module)
+        for module, words in TABLE
+        if any(word in text for word in words for text in texts)
+        or (line and any(word in line for word in PROGRAMS.get(module, ())))
+    ]
 
 
 def load(module: str) -> Framework:

@@ -26,7 +26,7 @@ from effbatch_lint.frameworks import torchtitan_checks as checks
 from effbatch_lint.frameworks import torchtitan_eras as eras
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.torchtitan_layout import layout
-from effbatch_lint.terms import ONE, Term, exact, product, shown, unknown
+from effbatch_lint.terms import ONE, Term, exact, product, shown
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Layout
@@ -52,15 +52,22 @@ def recognise(config: Config) -> int:
     return found if own and found > 1 else 0
 
 
+def starts(launch: Launch) -> bool:
+    """``torchrun -m torchtitan.train``, or its ``train.py`` with a config of its own kind."""
+    program = launch.program or ""
+    named = any(argument.name in ("job.config_file", "job.config-file") for argument in launch.arguments)
+    return program == "torchtitan.train" or (named and program.endswith("train.py"))
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch, with the arithmetic of the era that the keys tell."""
     config = undashed(config, levels=2)
     era = eras.of(config)
     dims = layout(config, era, launch.world_size)
-    local = _setting(config, era.micro, eras.DEFAULT_TOKENS if era is eras.TOKENS else 8)
-    length = None if _is_flux(config) else _setting(config, era.length, 2048)
+    local = config.integer(era.micro, default=eras.DEFAULT_TOKENS if era is eras.TOKENS else 8)
+    length = None if _is_flux(config) else config.integer(era.length, default=2048)
     micro = product(local, _pipeline_microbatches(config, dims.pipeline)) if era is eras.TOKENS else local
-    declared = _setting(config, era.declared, -1) if era.declared else None
+    declared = config.integer(era.declared, default=-1) if era.declared else None
     if declared is not None and (declared.value is None or declared.value >= 0):
         accumulation = exact(declared, product(micro, dims.replicas))
     else:
@@ -80,13 +87,6 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         ),
         profile=era.profile,
     )
-
-
-def _setting(config: Config, key: str, default: int) -> Term:
-    """A number, or its default: unless a launch line names a Python registry, which holds what the flags leave out."""
-    if config.path.endswith((".sh", ".slurm", ".sbatch", ".bash")) and not config.has(key):
-        return unknown(f"{key} is not among the flags; the config registry sets it, in Python", key=key)
-    return config.integer(key, default=default)
 
 
 def _pipeline_microbatches(config: Config, pipeline: Term) -> Term:
@@ -132,4 +132,5 @@ FRAMEWORK = Framework(
     recognise=recognise,
     read=read,
     profiles=tuple(era.profile for era in eras.ERAS),
+    starts=starts,
 )

@@ -48,6 +48,12 @@ def recognise(config: Config) -> int:
     return components + config.count(*_BATCH)
 
 
+def starts(launch: Launch) -> bool:
+    """``tune run RECIPE``, for the recipes that train."""
+    program = (launch.program or "").removesuffix(".py")
+    return program.endswith(("_distributed", "_single_device")) and recipes.started(launch) is not None
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch, counted as the recipe does."""
     recipe = recipes.of(config, launch)
@@ -106,4 +112,5 @@ FRAMEWORK = Framework(
     read=read,
     dialect="omegaconf",
     profiles=tuple(recipe.name for recipe in recipes.ALL),
+    starts=starts,
 )

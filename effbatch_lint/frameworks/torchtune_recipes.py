@@ -48,9 +48,13 @@ _BY_PROGRAM = (PPO, ASYNC_GRPO, GRPO, DPO, DISTILLATION, QAT_LORA, EARLY_EXIT, M
 
 def of(config: Config, launch: Launch) -> Recipe:
     """The recipe that is started, or the one whose keys the config has."""
+    return started(launch) or _by_keys(config)
+
+
+def started(launch: Launch) -> Recipe | None:
+    """The recipe that the launch line names."""
     program = launch.program or ""
-    started = next((recipe for recipe in _BY_PROGRAM if any(name in program for name in recipe.programs)), None)
-    return started or _by_keys(config)
+    return next((recipe for recipe in _BY_PROGRAM if any(name in program for name in recipe.programs)), None)
 
 
 def is_single_device(launch: Launch) -> bool:

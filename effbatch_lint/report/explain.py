@@ -42,9 +42,15 @@ def recipe(found: Recipe, style: Style = PLAIN) -> str:
     launch = found.launch
     starter = f", started by {launch.launcher}" if launch.launcher else ""
     profile = found.batches[0].profile if found.batches else None
-    heading = f"{found.framework.name}{' ' + profile if profile else ''}{starter}"
+    heading = f"{found.reader}{' ' + profile if profile else ''}{starter}"
     title = f"{style.bold}{printable(found.name or found.path)}{style.reset}  ({printable(heading)})"
     parts = [title, ""]
+    if launch.launcher is not None:
+        from effbatch_lint.report import started  # noqa: PLC0415 - only a script states a command
+
+        parts += [*map(printable, started.lines(launch)), ""]
+        if not found.batches:
+            parts += [printable(started.world(launch)), ""]
     for batch in found.batches:
         targets = found.targets if batch is found.batches[0] else ()
         if len(found.batches) > 1:
@@ -148,12 +154,16 @@ def _replicas(batch: Batch, launch: Launch) -> Iterator[Row]:
 
 def _world(world: Term, launch: Launch) -> Iterator[Row]:
     if launch.nodes.known and launch.devices_per_node.known:
-        detail = f"  {shown(launch.nodes.value)} nodes x {shown(launch.devices_per_node.value)}"
+        detail = f"  {_nodes(launch)} x {shown(launch.devices_per_node.value)}"
     else:
         detail = f"  {shown(world.value)} devices"
     places = _places(world.origins)
     if places:
         yield Row("", "", "", detail, places)
+
+
+def _nodes(launch: Launch) -> str:
+    return "1 node" if launch.nodes.value == 1 else f"{shown(launch.nodes.value)} nodes"
 
 
 def _schedule(batch: Batch) -> Iterator[Row]:

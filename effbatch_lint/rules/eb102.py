@@ -54,7 +54,7 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
             declared_label(target, verdict.unit),
             related=factors(batch),
             notes=[
-                equation(batch, context.recipe.framework.name),
+                equation(batch, context.recipe.reader),
                 f"{target.number} is {shown(factor)} x {shown(computed)}, and {shown(factor)} is {verdict.factor.words}",
             ],
             help=reach(batch, target, verdict),

@@ -42,6 +42,6 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
                 f"{target.words(verdict.unit)} declared, {shown(verdict.computed.value)} {verdict.unit} computed: {verdict.reason}",
                 declared_label(target, verdict.unit),
                 related=factors(batch),
-                notes=[equation(batch, context.recipe.framework.name)],
+                notes=[equation(batch, context.recipe.reader)],
                 help="name the unit: # effbatch: target=N unit=prompts, or tokens=N",
             )

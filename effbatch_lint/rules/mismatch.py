@@ -24,7 +24,7 @@ def mismatch(code: str, batch: Batch, context: Context, target: Target, verdict:
     computed = verdict.computed.value
     assert computed is not None
     between = factor_between(target.quantity.value, computed)
-    notes = [equation(batch, context.recipe.framework.name)]
+    notes = [equation(batch, context.recipe.reader)]
     if verdict.unit == "tokens" and batch.sequence_length is not None:
         notes.append(
             f"tokens: {shown(batch.effective.value)} x {shown(batch.sequence_length.value)} = {shown(computed)} per step"

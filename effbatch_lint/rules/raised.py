@@ -24,7 +24,7 @@ def problems(batch: Batch, context: Context) -> Iterator[Finding]:
             problem.message,
             placed[0] if placed else None,
             related=placed[1:],
-            notes=[f"{context.recipe.framework.name} stops at start"] if problem.refuses else [],
+            notes=[f"{context.recipe.reader} stops at start"] if problem.refuses else [],
             help=problem.help,
         )
 

@@ -1,0 +1,121 @@
+"""A launch line of a Hydra program: its config tree, composed with the words of the line.
+
+The primary config is named on the line (``--config-name``), or by the program's own ``@hydra.main(config_path=...,
+config_name=...)``, which is read and never run. Source: hydra/main.py and hydra/_internal/utils.py, 1.3 (a relative
+``--config-path`` and the decorator's path start from the program's folder; ``--config-dir`` from the working folder).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from effbatch_lint.companions import Companions
+from effbatch_lint.compose.hydra import compose
+from effbatch_lint.compose.overrides import Word
+from effbatch_lint.documents.shell.script import locate
+from effbatch_lint.documents.shell.text import Text, written
+from effbatch_lint.launched import laid
+from effbatch_lint.launchers import tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from effbatch_lint.compose.config import Config
+    from effbatch_lint.launched import Launched
+
+_MAIN = re.compile(r"^@hydra\.main\((.*?)\)\s*$", re.MULTILINE | re.DOTALL)
+_OWN = ("config-name", "cn", "config-path", "cp", "config-dir", "cd", "config_name", "config_path")
+
+
+class Run(NamedTuple):
+    """The composed config, the texts of its files, and the files that it names and the project does not hold."""
+
+    config: Config
+    texts: tuple[str, ...]
+    companions: Companions
+
+
+def run(line: Launched, overrides: Sequence[str], handed: Sequence[str]) -> Run | None:
+    """The run of a launch line whose program is Hydra's; None when it is none, or its tree is not in the project.
+
+    Raises:
+        Unreadable: Hydra would refuse (EB902), or a file cannot be read.
+    """
+    named = _primary(line)
+    if named is None:
+        return None
+    folders, primary = named
+    files = line.project
+    made: list[Companions] = []
+
+    def companion(opened: list[str]) -> Companions:
+        made.append(Companions(files, os.path.join(folders[0], primary), opened, handed, line.find))
+        return made[0]
+
+    words = [*_words(line), *(Word(word if word.startswith(("env:", "arg:")) else f"++{word}") for word in overrides)]
+    config = compose(files, folders, primary, words, companion=companion).config
+    read = list(config.files)
+    texts = tuple(document.source.text for shown in read if (document := files.parsed(shown)) is not None)
+    config.files[:] = dict.fromkeys((*line.files, *read))
+    unknown = [
+        argument for argument in line.launch.arguments if argument.reason is not None and "-" not in argument.dashes
+    ]
+    if unknown:
+        config = config.over(laid(config.root, tree.mapping(unknown)))
+    return Run(config, texts, made[0])
+
+
+def _words(line: Launched) -> Iterator[Word]:
+    for argument in line.launch.arguments:
+        if argument.name and "-" not in argument.dashes and argument.reason is None:
+            span = next((origin.span for origin in argument.origins if origin.span is not None), None)
+            yield Word(f"{argument.dashes}{argument.name}={argument.text}", span)
+
+
+def _primary(line: Launched) -> tuple[list[str], str] | None:
+    """The search path and the name of the primary config."""
+    given = {argument.name: argument.text for argument in line.launch.arguments if argument.name in _OWN}
+    program = _program(line)
+    path, name = (None, None) if program is None else _decorated(line, program)
+    path = given.get("config-path") or given.get("cp") or given.get("config_path") or path
+    name = given.get("config-name") or given.get("cn") or given.get("config_name") or name
+    extra = given.get("config-dir") or given.get("cd")
+    folders = [*_folders(line, program, path), *([] if extra is None else _folders(line, None, extra))]
+    if name is None or not folders:
+        return None
+    held = next((folder for folder in folders if os.path.isfile(os.path.join(folder, _yaml(name)))), None)
+    return None if held is None else ([held, *(folder for folder in folders if folder != held)], name)
+
+
+def _yaml(name: str) -> str:
+    return name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
+
+
+def _folders(line: Launched, program: str | None, path: str | None) -> list[str]:
+    """Where a config folder may lie: from the program's folder, from the script's and those above it."""
+    starts = [] if program is None else [os.path.dirname(program)]
+    folder = os.path.dirname(line.script.source.real)
+    while folder not in starts:
+        starts.append(folder)
+        folder = os.path.dirname(folder)
+    joined = (os.path.normpath(os.path.join(start, path or ".")) for start in starts[: None if path else 1])
+    roots = tuple(root.rstrip(os.sep) + os.sep for root in line.project.roots)
+    return [found for found in joined if f"{found}{os.sep}".startswith(roots) and os.path.isdir(found)]
+
+
+def _program(line: Launched) -> str | None:
+    name = line.launch.program or ""
+    text: Text = written(name if name.endswith(".py") else f"{name.replace('.', '/')}.py")
+    return locate(line.project, text, line.script.source.real, line.launch.directory)
+
+
+def _decorated(line: Launched, program: str) -> tuple[str | None, str | None]:
+    """``config_path`` and ``config_name`` of the program's decorator."""
+    data = line.project.quietly(program) or b""
+    found = _MAIN.search(data.decode("utf-8", "replace"))
+    if found is None:
+        return None, None
+    stated = dict(re.findall(r"""config_(path|name)\s*=\s*["']([^"'\n]+)["']""", found[1]))
+    return stated.get("path"), stated.get("name")

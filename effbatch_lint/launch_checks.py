@@ -1,0 +1,86 @@
+"""What a launch and the config that it starts say of each other: world sizes that differ, divisions that lost something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from effbatch_lint.batch import Batch, Problem
+from effbatch_lint.terms import Term, product, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from effbatch_lint.launch import Launch
+
+# Launchers whose processes are the devices that train. Ray's cluster also generates and judges.
+_PROCESSES = frozenset(("torchrun", "accelerate", "deepspeed", "composer", "srun", "mpirun", "mpiexec"))
+
+
+def checked(batch: Batch, launch: Launch, declared: Term | None, *, alone: bool) -> Batch:
+    """The batch with what the launch adds to its problems.
+
+    Args:
+        batch: the main batch of the run.
+        launch: as the script starts it, whatever world size holds.
+        declared: the world size that the files declare for this tool.
+        alone: whether the script starts nothing else that could take a part of the job's devices.
+    """
+    found = (*_declared(launch, declared), *_allocated(launch, alone=alone), *_truncated(batch))
+    return batch._replace(problems=(*batch.problems, *found)) if found else batch
+
+
+def _declared(launch: Launch, declared: Term | None) -> Iterator[Problem]:
+    launched = launch.world_size
+    if declared is None or not declared.known or not launched.known or declared.value == launched.value:
+        return
+    yield Problem(
+        "EB203",
+        f"world-size {shown(declared.value)} is declared, and {launch.launcher or 'the script'} starts "
+        f"{shown(launched.value)}",
+        (declared, launched),
+        help=f"declare world-size={shown(launched.value)}, or start {shown(declared.value)}",
+    )
+
+
+def _allocated(launch: Launch, *, alone: bool) -> Iterator[Problem]:
+    """More than the scheduler gives cannot start; fewer nodes than it gives are a number that was left behind."""
+    given = launch.allocation
+    if given is None or launch.launcher not in _PROCESSES:
+        return
+    nodes = given.nodes
+    if nodes is not None and nodes.known and launch.nodes.known and nodes.value != launch.nodes.value:
+        assert nodes.value is not None
+        assert launch.nodes.value is not None
+        if alone or launch.nodes.value > nodes.value:
+            yield _conflict(launch, nodes, launch.nodes, "nodes")
+            return
+    per_node = given.devices_per_node
+    devices = given.devices or (product(nodes, per_node) if nodes is not None and per_node is not None else None)
+    world = launch.world_size
+    if devices is not None and devices.value and world.value and world.value > devices.value:
+        yield _conflict(launch, devices, world, "devices")
+
+
+def _conflict(launch: Launch, given: Term, started: Term, what: str) -> Problem:
+    return Problem(
+        "EB203",
+        f"the job is given {shown(given.value)} {what}, and {launch.launcher} starts on {shown(started.value)}",
+        (started, given),
+        help=f"let both say the same number of {what}",
+    )
+
+
+def _truncated(batch: Batch) -> Iterator[Problem]:
+    """Whole-number division in the script drops the remainder: the batch is not what was divided."""
+    for term in (batch.accumulation, batch.micro, batch.declared):
+        if term is None or term.value is None:
+            continue
+        lost = next((o.note for o in term.origins if o.note is not None and "the remainder" in o.note), None)
+        if lost is not None:
+            yield Problem(
+                "EB303",
+                f"{term.key or 'the number'} {shown(term.value)} comes from a division that is not whole: {lost}",
+                (term,),
+                help="choose numbers that divide, or declare the batch that runs",
+            )
+            return

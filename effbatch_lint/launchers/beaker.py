@@ -1,0 +1,42 @@
+"""Beaker's ``gantry run -- command``: ``--replicas`` nodes with ``--gpus`` each.
+
+Source: allenai/beaker-gantry's documented options; the command behind the dashes runs once per replica.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from effbatch_lint.documents.shell import words as shell_words
+from effbatch_lint.launch import Allocation
+from effbatch_lint.launchers import words
+from effbatch_lint.terms import Term, product, unknown
+
+if TYPE_CHECKING:
+    from effbatch_lint.launchers.start import Start
+
+_SWITCHES = frozenset((
+    "leader-selection", "host-networking", "no-nfs", "propagate-failure", "propagate-preemption", "no-python", "yes",
+    "y", "allow-dirty", "preemptible", "not-preemptible", "dry-run", "show-logs", "no-logs", "no-conda", "uv-all-extras",
+    "system-python", "skip-nccl-setup", "use-system-python",
+))  # fmt: skip
+
+
+def gantry(start: Start) -> Start | None:
+    """The command that the replicas run; None for any other use of gantry."""
+    if len(start.words) < 2 or start.words[1].chars != "run":  # noqa: PLR2004 - a subcommand
+        return None
+    found = words.options(start.words[2:], _SWITCHES)
+    nodes = found.term("replicas") or Term(1, "default", (), None, None, "--replicas")
+    devices = found.term("gpus")
+    world = unknown("--gpus is not given") if devices is None else product(nodes, devices)
+    environment = dict(start.environment)
+    for name, value in found.values.items():
+        assignment = shell_words.ASSIGNMENT.match(value.chars)
+        if name == "env" and assignment is not None:
+            environment[assignment[1]] = value.slice(assignment.end())
+    allocation = Allocation(nodes, devices, None if devices is None else world)
+    return start.left(found.rest)._replace(
+        launcher="gantry", nodes=nodes, devices=devices, world_size=world, environment=environment,
+        job=start.job._replace(allocation=allocation), options=found.arguments(),
+    )  # fmt: skip

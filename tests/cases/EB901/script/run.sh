@@ -1,0 +1,2 @@
+echo start
+torchrun --nproc_per_node 8 "train.py --lr 1

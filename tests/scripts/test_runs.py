@@ -1,0 +1,113 @@
+"""A launch script with the files that it names is one recipe: a table, and what a call makes of several files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import effbatch_lint
+
+ROWS = yaml.safe_load((Path(__file__).parent / "runs.yaml").read_text(encoding="utf-8"))
+
+
+def project(folder: Path, files: dict[str, str]) -> Path:
+    (folder / ".git").mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
+def test_table(row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(tmp_path, {"run.sh": row["script"], **row.get("files", {})})
+    monkeypatch.chdir(tmp_path)
+    found = effbatch_lint.explain(["run.sh"], row.get("world"), row.get("words", ()))
+    assert found, "no recipe"
+    recipe = found[0].as_dict()
+    assert recipe["path"] == "run.sh"
+    assert recipe["launch"] is not None
+    if "framework" in row:
+        assert recipe["framework"] == row["framework"]
+    if "files_of" in row:
+        assert recipe["files"] == row["files_of"]
+    (batch, *_) = found[0].batches
+    answer = batch.as_dict()
+    wanted = row.get("numbers", {})
+    assert {name: answer[name] for name in wanted} == wanted
+    if "problems" in row:
+        assert [problem.code for problem in batch.all_problems] == row["problems"]
+    for name, lines in row.get("origins", {}).items():
+        assert [span.line for span in batch.terms()[name].spans if span.path == "run.sh"] == lines
+
+
+RUN = "torchrun --nproc_per_node 2 train.py --config a.yaml\n"
+CONFIG = "{output_dir: o, per_device_train_batch_size: 2, gradient_accumulation_steps: 8}"
+
+
+def test_a_config_handed_with_its_script_is_no_recipe_of_its_own(tmp_path: Path) -> None:
+    project(tmp_path, {"run.sh": RUN, "a.yaml": CONFIG, "b.yaml": CONFIG})
+    found = effbatch_lint.explain([tmp_path / name for name in ("a.yaml", "b.yaml", "run.sh")])
+    assert sorted(Path(recipe.path).name for recipe in found) == ["b.yaml", "run.sh"]
+
+
+def test_the_launches_of_a_script_are_runs_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = RUN.replace("2 train", "4 train")
+    project(tmp_path, {"run.sh": RUN + again + "python evaluate.py --batch_size 7\n", "a.yaml": CONFIG})
+    monkeypatch.chdir(tmp_path)
+    found = effbatch_lint.explain(["run.sh"])
+    assert [(recipe.name, recipe.batches[0].effective.value) for recipe in found] == [
+        ("run.sh:1", 32),
+        ("run.sh:2", 64),
+    ]
+
+
+def test_a_launch_that_no_framework_reads_is_kept_for_explain_alone(tmp_path: Path) -> None:
+    project(tmp_path, {"run.sh": "torchrun --nproc_per_node 8 main.py --epochs 3\n"})
+    (recipe,) = effbatch_lint.explain([tmp_path / "run.sh"])
+    answer = recipe.as_dict()
+    assert answer["framework"] is None
+    assert answer["batches"] == []
+    launch = answer["launch"]
+    assert isinstance(launch, dict)
+    assert (launch["world_size"], launch["program"], launch["overrides"]) == (8, "main.py", {"epochs": "3"})
+    report = effbatch_lint.check([tmp_path / "run.sh"])
+    assert report.recipes == []
+    assert report.findings == []
+
+
+def test_a_script_that_cannot_be_parsed_is_one_finding_at_its_line(tmp_path: Path) -> None:
+    project(tmp_path, {"run.sh": 'echo 1\ntorchrun --nproc_per_node 8 "train.py --lr 1\n'})
+    report = effbatch_lint.check([tmp_path / "run.sh"])
+    assert [(finding.code, finding.primary.span.line) for finding in report.findings] == [("EB901", 2)]
+
+
+def test_a_manifest_is_read_like_a_script(tmp_path: Path) -> None:
+    text = """\
+num_nodes: 2
+resources: {accelerators: "H100:4"}
+run: |
+  torchrun --nnodes $SKYPILOT_NUM_NODES --nproc_per_node $SKYPILOT_NUM_GPUS_PER_NODE train.py --config a.yaml
+"""
+    project(tmp_path, {"sky.yaml": text, "a.yaml": CONFIG})
+    (recipe,) = effbatch_lint.explain([tmp_path / "sky.yaml"])
+    assert recipe.batches[0].effective.value == 128
+
+
+def test_a_changed_config_finds_the_scripts_that_name_it(tmp_path: Path, run: Any) -> None:
+    declared = "# effbatch: target=99\n" + RUN
+    project(tmp_path, {"jobs/run.sh": declared, "a.yaml": CONFIG, "other.sh": "torchrun x.py --config b.yaml\n"})
+    status, out, _ = run("check", "--output-format", "concise", "--scripts", "a.yaml", cwd=tmp_path)
+    assert status == 1
+    assert out.startswith("jobs/run.sh:1:13: ")
+    assert run("check", "a.yaml", cwd=tmp_path)[0] == 0
+
+
+def test_the_settings_name_a_script_and_its_config_as_one_recipe(tmp_path: Path, run: Any) -> None:
+    settings = '[[recipes]]\nname = "main"\nfiles = ["run.sh", "a.yaml"]\ntarget = 99\n'
+    project(tmp_path, {"run.sh": RUN, "a.yaml": CONFIG, "effbatch.toml": settings})
+    status, out, _ = run("check", "--output-format", "concise", "a.yaml", cwd=tmp_path)
+    assert (status, "99 samples declared, 32" in out) == (1, True), out
