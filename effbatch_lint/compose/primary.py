@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.compose.hydra import Composition, compose
+from effbatch_lint.compose.marks import is_legacy
 from effbatch_lint.compose.merge import environment
 from effbatch_lint.compose.overrides import Word
 from effbatch_lint.compose.repository import Store
@@ -43,8 +44,7 @@ def composed(
     """
     folder, name = os.path.split(document.source.real)
     words = [Word(word, anyway=True) for word in overrides]
-    # The header ``# @package _group_`` means something only before version_base 1.2.
-    legacy = "@package _group_" in document.source.text[:512]
+    legacy = is_legacy(document.source.text)
     try:
         found, refusal = compose(files, [folder], name, words, companion=companion, legacy=legacy), None
     except Unreadable as error:
