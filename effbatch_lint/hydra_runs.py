@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.companions import Companions
 from effbatch_lint.compose.hydra import compose
+from effbatch_lint.compose.marks import is_legacy
 from effbatch_lint.compose.overrides import Word
 from effbatch_lint.documents.shell.script import locate
 from effbatch_lint.documents.shell.text import Text, written
@@ -54,8 +55,9 @@ def run(line: Launched, overrides: Sequence[str], handed: Sequence[str]) -> Run 
         made.append(Companions(files, os.path.join(folders[0], primary), opened, handed, line.find))
         return made[0]
 
-    words = [*_words(line), *(Word(word if word.startswith(("env:", "arg:")) else f"++{word}") for word in overrides)]
-    config = compose(files, folders, primary, words, companion=companion).config
+    words = [*_words(line), *(Word(word, anyway=True) for word in overrides)]
+    legacy = is_legacy(files.document(os.path.join(folders[0], _yaml(primary))).source.text)
+    config = compose(files, folders, primary, words, companion=companion, legacy=legacy).config
     read = list(config.files)
     texts = tuple(document.source.text for shown in read if (document := files.parsed(shown)) is not None)
     config.files[:] = dict.fromkeys((*line.files, *read))

@@ -32,6 +32,11 @@ def is_primary(document: Document, overrides: Iterable[str]) -> bool:
     return defaults is None and any(_chooses(document, word) for word in overrides)
 
 
+def is_legacy(text: str) -> bool:
+    """Whether a primary config is of the time before version_base 1.2: ``# @package _group_`` means nothing later."""
+    return "@package _group_" in text[:512]
+
+
 def _chooses(document: Document, word: str) -> bool:
     """Whether an override names a folder beside the file: ``+run_config=four_nodes``."""
     key = word.partition("=")[0].lstrip("+").partition("@")[0]

@@ -146,7 +146,7 @@ def _words(override: Override, master: Composition) -> Iterator[tuple[str, Span 
     """One word for each value."""
     key, span, value = override.full_key, override.word.span, override.value
     if override.word.unknown is not None:
-        yield override.word
+        yield override.word.text, span, override.word.unknown
     elif isinstance(value, Interval):
         if master.choices.get("hydra/sweeper", "basic") == "basic":
             raise refusal(span, f"BasicSweeper does not support sweep type: '{override.word.text}'")

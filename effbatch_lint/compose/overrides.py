@@ -28,12 +28,14 @@ _WORD = rf"(?P<action>\+\+?|~|)(?P<key>{_GROUP}|{_PACKAGE})(?:@(?P<package>{_PAC
 class Word(NamedTuple):
     """An override as it was given, and where: in a launch script, or nowhere (the command line of this tool).
 
-    ``unknown`` says why its value is not the one that is written: a sweeper tries many.
+    ``unknown`` says why its value is not the one that is written: a sweeper tries many. ``anyway`` marks a question of
+    this tool's user and no line of a script: ``k=v`` sets ``k`` also where the files do not have it.
     """
 
     text: str
     span: Span | None = None
     unknown: str | None = None
+    anyway: bool = False
 
 
 class Override(NamedTuple):

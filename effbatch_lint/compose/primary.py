@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.compose.hydra import Composition, compose
+from effbatch_lint.compose.marks import is_legacy
 from effbatch_lint.compose.merge import environment
+from effbatch_lint.compose.overrides import Word
 from effbatch_lint.compose.repository import Store
 from effbatch_lint.compose.view import seen_through
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, Sequence
@@ -41,10 +43,8 @@ def composed(
         Unreadable: Hydra refuses (EB902), or a file cannot be read.
     """
     folder, name = os.path.split(document.source.real)
-    words = [_set(word, folder) for word in overrides]
-
-    # The header ``# @package _group_`` means something only before version_base 1.2.
-    legacy = "@package _group_" in document.source.text[:512]
+    words = [Word(word, anyway=True) for word in overrides]
+    legacy = is_legacy(document.source.text)
     try:
         found, refusal = compose(files, [folder], name, words, companion=companion, legacy=legacy), None
     except Unreadable as error:
@@ -58,7 +58,7 @@ def composed(
             found = compose(files, [folder], name, words, store=_ANYTHING, companion=companion, legacy=legacy)
         except Unreadable:
             raise error from None
-    return Composed(_resolved(found, document, words), refusal)
+    return Composed(_resolved(found, document), refusal)
 
 
 def mounted(root: Mapping, document: Document) -> Mapping:
@@ -76,19 +76,11 @@ def mounted(root: Mapping, document: Document) -> Mapping:
     return Mapping({**root.entries, **groups}, root.span) if groups else root
 
 
-def _resolved(found: Composition, document: Document, words: list[str]) -> Config:
+def _resolved(found: Composition, document: Document) -> Config:
     tree = mounted(found.root, document)
     if tree is found.root:
         return found.config
-    return seen_through(found.config.over(found.root), tree, environment(words))
-
-
-def _set(word: str, folder: str) -> str:
-    """An override of the call sets its key whether or not the files have it; an option of a group is chosen."""
-    key = word.partition("=")[0]
-    plain = "=" in word and key[:1] not in ("+", "~") and not word.startswith(("env:", "arg:"))
-    chosen = os.path.isdir(os.path.join(folder, key.partition("@")[0]))
-    return f"++{word}" if plain and not chosen and not key.startswith("hydra") else word
+    return seen_through(found.config.over(found.root), tree, environment(found.config.overrides))
 
 
 def _belongs_above(document: Document, files: Files) -> bool:

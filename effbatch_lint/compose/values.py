@@ -67,7 +67,7 @@ class _Change:
             case "add" | "force-add":
                 self.update(force=True)
             case "change":
-                self.update(force=self.open)
+                self.update(force=self.open or override.word.anyway)
 
     def refused(self, reason: str, help: str | None = None) -> Unreadable:
         return refusal(self.override.word.span, f"{reason}: override '{self.override.word.text}'", help=help)

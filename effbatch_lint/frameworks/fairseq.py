@@ -52,6 +52,13 @@ def recognise(config: Config) -> int:
     return flags if flags > 1 and config.has("arch", "task") else 0
 
 
+def starts(launch: Launch) -> bool:
+    """``fairseq-train``, ``fairseq-hydra-train``, and the programs behind them."""
+    return (launch.program or "").endswith(
+        ("fairseq-train", "fairseq-hydra-train", "fairseq_cli.train", "hydra_train.py")
+    )
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; a list of ``update_freq`` gives its last epochs, and the stages before them."""
     config = _unwrapped(config)
@@ -118,5 +125,6 @@ FRAMEWORK = Framework(
     ),
     recognise=recognise,
     read=read,
+    starts=starts,
     dialect="omegaconf",
 )

@@ -49,6 +49,11 @@ def recognise(config: Config) -> int:
     return config.count(*_MICRO, *_GLOBAL, *_BESIDE) + 2 * (degrees + named)
 
 
+def starts(launch: Launch) -> bool:
+    """``nemo llm pretrain`` and its siblings."""
+    return (launch.program or "").startswith(("nemo llm", "nemo vlm", "nemo speechlm"))
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch. Without a class that is named, nothing says which defaults a recipe in Python has set."""
     world, conflicts = nemo_devices(config, launch)
@@ -121,5 +126,6 @@ FRAMEWORK = Framework(
     ),
     recognise=recognise,
     read=read,
+    starts=starts,
     dialect="omegaconf",
 )

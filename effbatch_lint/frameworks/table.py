@@ -64,11 +64,13 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
 # its `starts` then has the last word.
 PROGRAMS: dict[str, tuple[str, ...]] = {
     "axolotl": ("axolotl",),
+    "fairseq": ("fairseq-train", "fairseq-hydra-train", "fairseq_cli"),
     "gpt_neox": ("deepy",),
     "litgpt": ("litgpt",),
     "llm_foundry": ("composer",),
     "torchtitan": ("torchtitan.train", "config_file"),
     "torchtune": ("_distributed", "_single_device"),
+    "verl": ("verl.trainer.",),
 }
 
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))

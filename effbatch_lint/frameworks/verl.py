@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts.hydra_words import refused_words
 from effbatch_lint.frameworks.parts.verl_checks import checks, missing_micro, worker_checks
 from effbatch_lint.frameworks.parts.verl_devices import pool
 from effbatch_lint.frameworks.parts.verl_engines import engine_layout, worker_engine
@@ -49,14 +50,20 @@ def recognise(config: Config) -> int:
     return is_sft(config)
 
 
+def starts(launch: Launch) -> bool:
+    """Trainers of verl's own, whatever is given to them."""
+    return (launch.program or "").startswith("verl.trainer.")
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """The actor's batch, and the critic's where the advantage needs one."""
-    if not config.has("actor_rollout_ref"):
-        yield sft_batch(config, launch)
+    if not config.has("actor_rollout_ref") and not (launch.program or "").startswith("verl.trainer.main"):
+        yield refused_words(sft_batch(config, launch), launch)
         return
     world, conflict = pool(config, launch.world_size)
     actor = _batch(config, ACTOR, world, launch)
-    yield actor._replace(problems=(*conflict, *checks(config, world), *actor.problems))
+    actor = actor._replace(problems=(*conflict, *checks(config, world), *actor.problems))
+    yield refused_words(actor, launch)
     if config.has("critic") and _needs_critic(config):
         yield _batch(config, CRITIC, world, launch)._replace(name="critic")
 
@@ -121,5 +128,6 @@ FRAMEWORK = Framework(
     ),
     recognise=recognise,
     read=read,
+    starts=starts,
     dialect="omegaconf",
 )
