@@ -37,8 +37,7 @@ def explain(
     from effbatch_lint import call, engine, settings  # noqa: PLC0415 - `import effbatch_lint` alone stays free
 
     names = _names(paths)
-    sizes = () if world_size is None else (world_size,)
-    options = call.Options(names, sizes, tuple(overrides), framework=framework)
+    options = call.Options(names, _sizes(world_size), tuple(overrides), framework=framework)
     return engine.explain(options, settings.governing(names)).recipes
 
 
@@ -58,8 +57,7 @@ def check(
     from effbatch_lint import settings as loaded  # noqa: PLC0415 - as above
 
     names = _names(paths)
-    sizes = () if world_size is None else (world_size,)
-    options = call.Options(names, sizes, tuple(overrides), arguments.target(target))
+    options = call.Options(names, _sizes(world_size), tuple(overrides), arguments.target(target))
     if settings is None:
         chosen = loaded.governing(names)
     elif isinstance(settings, loaded.Settings):
@@ -84,7 +82,7 @@ def verify(
     """
     from effbatch_lint import verification  # noqa: PLC0415 - `import effbatch_lint` alone stays free
 
-    problem = verification.problem(config, world_size, target, framework)
+    problem = verification.problem(config, next(iter(_sizes(world_size)), None), target, framework)
     if problem is not None:
         raise BatchMismatch(problem)
 
@@ -94,3 +92,14 @@ def _names(paths: Paths) -> tuple[str, ...]:
     if isinstance(paths, (str, os.PathLike)):
         return (os.fspath(paths),)
     return tuple(os.fspath(path) for path in paths)
+
+
+def _sizes(world_size: int | None) -> tuple[int, ...]:
+    """The world sizes of a call."""
+    if world_size is None:
+        return ()
+    if not isinstance(world_size, int) or isinstance(world_size, bool) or world_size < 1:
+        from effbatch_lint.settings import UsageError  # noqa: PLC0415 - `import effbatch_lint` alone stays free
+
+        raise UsageError(f"world_size={world_size!r} is no whole number above zero")
+    return (world_size,)

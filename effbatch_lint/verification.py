@@ -11,6 +11,7 @@ from effbatch_lint.documents.pragmas import Pragmas
 from effbatch_lint.frameworks import table
 from effbatch_lint.launch import NO_WORLD_SIZE, Launch
 from effbatch_lint.settings import UsageError
+from effbatch_lint.source import Unreadable
 from effbatch_lint.targets.declared import declared as declared_in
 from effbatch_lint.targets.verdict import judge
 from effbatch_lint.terms import Origin, Term, shown, unknown
@@ -20,8 +21,16 @@ if TYPE_CHECKING:
 
 
 def problem(config: object, world_size: int | None, target: str | int | None, framework: str | None) -> str | None:
-    """What is wrong with the config's batch, in a sentence; None when it meets the target."""
-    composed = from_mapping(_plain(config))
+    """What is wrong with the config's batch, in a sentence; None when it meets the target.
+
+    Raises:
+        TypeError: no mapping.
+        UsageError: no framework recognises the config, or the call itself is wrong.
+    """
+    try:
+        composed = from_mapping(_plain(config))
+    except Unreadable as error:
+        raise UsageError(error.reason) from None
     known = table.by_name(framework) if framework is not None else _recognised(composed)
     if known is None:
         asked = (
@@ -34,7 +43,9 @@ def problem(config: object, world_size: int | None, target: str | int | None, fr
     world = next(iter(stated.world_sizes), unknown(NO_WORLD_SIZE))
     if world_size is not None:
         world = Term(world_size, "declared", (Origin(None, None, f"world_size={world_size}"),), key="world_size")
-    batch = next(iter(known.read(composed, Launch(world))))
+    batch = next(iter(known.read(composed, Launch(world))), None)
+    if batch is None:
+        return f"{known.name} describes no batch with this config"
     if batch.refused is not None:
         return f"{known.name} refuses this config: {batch.refused}"
     declared = arguments.target(target) or next(iter(stated.targets), None)

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from collections.abc import Mapping as AbstractMapping
 
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence, entry_at
-from effbatch_lint.documents.scalars import Dialect, Value, resolve
-from effbatch_lint.source import Unreadable
+from effbatch_lint.documents.scalars import MAX_DIGITS, Dialect, Value, resolve
+from effbatch_lint.source import MAX_DEPTH, Span, Unreadable
 from effbatch_lint.terms import Origin, Term, unknown
 
 
@@ -252,17 +252,27 @@ def origin_of(entry: Entry, key: str) -> Origin:
 
 
 def from_mapping(data: AbstractMapping[str, object], path: str = "<config>") -> Config:
-    """A configuration from a Python mapping (``verify`` in a training script): values typed, no places."""
-    root = _python_node(data)
+    """A configuration from a Python mapping (``verify`` in a training script): values typed, no places.
+
+    Raises:
+        Unreadable: nesting or a number over the limit; a mapping that contains itself is nested without end.
+    """
+    root = _python_node(data, path, 0)
     assert isinstance(root, Mapping)
     return Config(root, path, files=[])
 
 
-def _python_node(value: object) -> Node:
+def _python_node(value: object, path: str, depth: int) -> Node:
+    if depth > MAX_DEPTH:
+        raise Unreadable(Span(path, 1, 1, 1, 1), f"nested deeper than the limit of {MAX_DEPTH} levels")
     if isinstance(value, AbstractMapping):
-        return Mapping({str(key): Entry(str(key), None, _python_node(item)) for key, item in value.items()}, None)
+        below = {str(key): _python_node(item, path, depth + 1) for key, item in value.items()}
+        return Mapping({key: Entry(key, None, node) for key, node in below.items()}, None)
     if isinstance(value, (list, tuple)):
-        return Sequence([_python_node(item) for item in value], None)
+        return Sequence([_python_node(item, path, depth + 1) for item in value], None)
+    if isinstance(value, int) and value.bit_length() > MAX_DIGITS * 4:
+        reason = f"a number of about {value.bit_length() * 3 // 10:,} digits, over the limit of {MAX_DIGITS:,}"
+        raise Unreadable(Span(path, 1, 1, 1, 1), reason)
     known = value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
     return Scalar(str(value), None, plain=not isinstance(value, str), value=known)
 
