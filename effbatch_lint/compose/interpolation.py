@@ -21,7 +21,7 @@ from effbatch_lint.documents.scalars import Value, resolve
 from effbatch_lint.terms import Origin
 
 MISSING = "???"
-MAX_STEPS = 5_000
+MAX_STEPS = 1_000
 
 Path = tuple[str, ...]
 
