@@ -231,7 +231,7 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
     if kind == "shell" and not may_start(data):
         read.unread.append(Unread(files.shown(path), "starts no training: none of the launchers' names"))
         return []
-    if len(data) > MAX_PARSED and b"effbatch" not in data:
+    if len(data) > MAX_PARSED and kind == "json" and b"effbatch" not in data:
         read.unread.append(Unread(files.shown(path), f"{len(data):,} bytes: a vocabulary or a data set, no config"))
         return []
     starts = kind == "shell" or (kind == "yaml" and may_be_manifest(data))

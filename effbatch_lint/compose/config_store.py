@@ -15,9 +15,10 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.compose.config import Unresolved
+from effbatch_lint.compose.config_file import Loaded
 from effbatch_lint.compose.defaults import items
 from effbatch_lint.compose.python_source import dotted, modules
-from effbatch_lint.compose.repository import Loaded, Store
+from effbatch_lint.compose.repository import Store
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 from effbatch_lint.source import Span
 

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping as AbstractMapping
 
+    from effbatch_lint.compose.config_file import Loaded
     from effbatch_lint.compose.overrides import Override
-    from effbatch_lint.compose.repository import Loaded, Repository
+    from effbatch_lint.compose.repository import Repository
     from effbatch_lint.source import Span
 
 MAX_DEPTH = 64

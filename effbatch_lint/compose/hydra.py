@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.compose import defaults_tree, search_path, values
 from effbatch_lint.compose import overrides as words
+from effbatch_lint.compose.config_file import Reader
 from effbatch_lint.compose.interpolation import Interpolations
 from effbatch_lint.compose.layers import Layers
 from effbatch_lint.compose.refusal import NOWHERE, Note, refusal
@@ -63,6 +64,7 @@ def compose(
     primary: str,
     overrides: Iterable[str | Word] = (),
     *,
+    reader: Reader | None = None,
     operations: AbstractMapping[str, Operation] = PURE,
     store: Store | None = None,
     multirun: bool = False,
@@ -76,6 +78,7 @@ def compose(
         folders: the search path: the program's own config folder, then ``--config-dir``.
         primary: the config's name, with or without ``.yaml``.
         overrides: the words of the command line; ``env:NAME=VALUE`` states an environment variable for ``oc.env``.
+        reader: to be shared by the compositions of one call, so that each config file is looked at once.
         operations: the resolvers that are evaluated, by name.
         store: the ConfigStore's node at a config path, as far as it is known (compose/config_store.py).
         multirun: ``--multirun``: sweeps and choices that are ``???`` are left out instead of refused.
@@ -86,7 +89,7 @@ def compose(
         Unreadable: a file cannot be read (EB901), or Hydra would refuse (EB902), at the place and with its reason.
     """
     given = [words.Word(word) if isinstance(word, str) else word for word in overrides]
-    repository = Repository(files, tuple(folders), store=store, legacy=legacy)
+    repository = Repository(reader or Reader(files), tuple(folders), store=store, legacy=legacy)
     try:
         return _composed(repository, primary, given, operations, companion, multirun=multirun)
     except Unreadable as error:

@@ -21,7 +21,7 @@ from effbatch_lint.documents.scalars import Value, resolve
 from effbatch_lint.terms import Origin
 
 MISSING = "???"
-MAX_STEPS = 5_000
+MAX_STEPS = 1_000
 
 Path = tuple[str, ...]
 
@@ -166,7 +166,7 @@ class Interpolations:
             if isinstance(found.value, (Mapping, Sequence)):
                 raise Unresolvable("a mapping or list stands inside a text", unknown=True)
             words.append(str(found.value))
-            origins += found.origins
+            origins = _each_once(origins, found.origins)
             if sum(map(len, words)) > references.MAX_LENGTH:
                 raise Unresolvable(f"a text of more than {references.MAX_LENGTH:,} characters")
         return Found("".join(words), origins)
@@ -178,7 +178,7 @@ class Interpolations:
         found = self._value(key, path)
         if isinstance(found.value, (Mapping, Sequence)) and path[: len(found.path)] == found.path:
             raise Unresolvable(f"{key} is a mapping that holds the interpolation itself")
-        return found._replace(origins=(*origins, *found.origins))
+        return found._replace(origins=_each_once(origins, found.origins))
 
     def _joined(self, pieces: Text, path: Path) -> tuple[str, tuple[Origin, ...]]:
         """A key or name of which interpolations are a part."""
@@ -192,7 +192,7 @@ class Interpolations:
             if not isinstance(found.value, str):
                 raise Unresolvable("a part of a key is no text")
             words.append(found.value)
-            origins += found.origins
+            origins = _each_once(origins, found.origins)
         return "".join(words), origins
 
     def _value(self, key: str, path: Path) -> Found:
@@ -201,7 +201,7 @@ class Interpolations:
         if not isinstance(entry.value, Scalar):
             return Found(entry.value, own, at)
         found = self.scalar(entry.value, at)
-        return found._replace(origins=(*own, *found.origins))
+        return found._replace(origins=_each_once(own, found.origins))
 
     # -- resolvers -------------------------------------------------------------------------------------------------
 
@@ -213,14 +213,14 @@ class Interpolations:
             case "oc.env":
                 return self._environmental(call.arguments, path)
         found = [self._argument(argument, path) for argument in call.arguments]
-        origins += tuple(origin for one in found for origin in one.origins)
+        origins = _each_once(origins, *(one.origins for one in found))
         values = [one.value for one in found]
         match name, values:
             case "oc.deprecated", [str(key), *_]:
                 return self._value(key, path)
             case "oc.decode", [str(text)]:
                 decoded = self._decoded(text, path)
-                return decoded._replace(origins=(*origins, *decoded.origins))
+                return decoded._replace(origins=_each_once(origins, decoded.origins))
             case "oc.decode", [None]:
                 return Found(None, origins)
             case "oc.decode" | "oc.deprecated", _:
@@ -291,6 +291,12 @@ class Interpolations:
                     raise Unresolvable("a mapping or list stands inside a text", unknown=True)
                 return found._replace(value=str(found.value))
         raise Unresolvable("a list or mapping is given to a resolver", unknown=True)
+
+
+def _each_once(*several: tuple[Origin, ...]) -> tuple[Origin, ...]:
+    if sum(map(len, several)) < 2:  # noqa: PLR2004 - one alone is once already
+        return next((origins for origins in several if origins), ())
+    return tuple(dict.fromkeys(origin for origins in several for origin in origins))
 
 
 def is_interpolation(node: Node) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Sequence as AbstractSequence
 
+    from effbatch_lint.compose.config_file import Reader
     from effbatch_lint.compose.hydra import Composition
     from effbatch_lint.compose.repository import Repository, Store
     from effbatch_lint.files import Files
@@ -65,6 +66,7 @@ def expand(
     *,
     multirun: bool = False,
     limit: int = MAX_JOBS,
+    reader: Reader | None = None,
     store: Store | None = None,
     legacy: bool = False,
 ) -> Jobs:
@@ -76,7 +78,7 @@ def expand(
     given = [Word(word) if isinstance(word, str) else word for word in overrides]
     stated = [word for word in given if word.text.startswith(("env:", "arg:"))]
     parsed = [_parsed(word) for word in given if word not in stated]
-    master = compose(files, folders, primary, given, store=store, multirun=True, legacy=legacy)
+    master = compose(files, folders, primary, given, reader=reader, store=store, multirun=True, legacy=legacy)
     if not multirun and _at(master, "mode") != "MULTIRUN":
         return Jobs((tuple(given),))
     for override in parsed:

@@ -90,7 +90,7 @@ def _folder(repository: Repository, entry: str) -> str | None:
     if mark and scheme != "file":
         return None
     path = path if mark else entry
-    roots = repository.files.roots
+    roots = repository.roots
     bases = list(roots)
     above = repository.folders[0]
     while inside(above, roots) and above not in bases:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from effbatch_lint.compose import references
 from effbatch_lint.compose.config import Companion, Config, Unresolved, origin_of
 from effbatch_lint.compose.interpolation import MISSING, Interpolations, Path, Unresolvable, is_interpolation
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
@@ -96,6 +97,11 @@ class _View:
     def _target(self, scalar: Scalar, path: Path) -> tuple[Node, Path] | None:
         """The section that a scalar refers to, and where it stands."""
         if not is_interpolation(scalar):
+            return None
+        try:
+            if len(references.parse(scalar.text)) > 1:
+                return None  # text around it: never a section
+        except ValueError:
             return None
         try:
             found = self._interpolations.scalar(scalar, path)

@@ -27,12 +27,12 @@ pytestmark = pytest.mark.skipif(CORPUS is None, reason="the corpus is not here: 
 
 
 def _runs() -> list[tuple[str, str, tuple[str, ...]]]:
-    """Folder, primary, overrides."""
+    """Folder, primary, overrides. Of the files with a defaults list every second, for the time that Hydra takes."""
     if CORPUS is None:
         return []
     runs: list[tuple[str, str, tuple[str, ...]]] = [
         (str(path.parent.relative_to(CORPUS)), path.stem, ())
-        for path in sorted(CORPUS.rglob("*.yaml"))
+        for path in sorted(CORPUS.rglob("*.yaml"))[::2]
         if "nemo-rl" not in path.parts and LISTED.search(path.read_text(encoding="utf-8", errors="replace"))
     ]
     for row in json.loads((CORPUS / "lightning" / "labels.json").read_text(encoding="utf-8")):
@@ -41,9 +41,8 @@ def _runs() -> list[tuple[str, str, tuple[str, ...]]]:
             runs.append((f"lightning/{folder}", Path(name).stem, tuple(row["overrides"])))
     for number, script in enumerate(sorted((CORPUS / "verl").glob("*.sh"))):
         text = script.read_text(encoding="utf-8")
-        primary = next(
-            (p for p in ("sft_trainer_engine", "ppo_megatron_trainer") if p[:-8].rstrip("_") in text), "ppo_trainer"
-        )
+        primary = "ppo_megatron_trainer" if "ppo_megatron" in text else "ppo_trainer"
+        primary = "sft_trainer_engine" if "sft_trainer" in text else primary
         words = WORD.findall(text)
         # Scripts of older releases set keys that this tree does not have; forced, they compose.
         runs.append((VERL, primary, tuple(words if number % 3 == 0 else ("++" + word.lstrip("+") for word in words))))

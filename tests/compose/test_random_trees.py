@@ -76,7 +76,7 @@ OVERRIDES = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(TREES, OVERRIDES)
 def test_same_as_hydra(tree: dict[str, str], overrides: list[str]) -> None:
     with tempfile.TemporaryDirectory() as name:
