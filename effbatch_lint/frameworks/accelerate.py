@@ -54,7 +54,9 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch of samples; without a script's arguments only the layout is known."""
     world = launch.world_size if launch.world_size.known else processes(config)
     deepspeed = launch_deepspeed(config) if kind(config) == "DEEPSPEED" else trainer_deepspeed.Named(None, None)
-    layout = _hidden_sequence_parallel(config, launch_layout(config, world, deepspeed.tensor))
+    layout = _hidden_sequence_parallel(
+        config, launch_layout(config, world, deepspeed.tensor, _sequence_parallel(deepspeed.config))
+    )
     problems = () if launch.world_size.known else tuple(launch_problems(config))
     if config.has(TRAINER_MICRO):
         yield _with_trainer(config, layout, deepspeed.config, problems)
@@ -113,6 +115,12 @@ def _differs(told: Term | None, argument: Term, *, refuses: bool) -> Iterator[Pr
         refuses=refuses,
         help=f'make the two equal, or leave it to the script with "auto" for {ACCUMULATION}',
     )
+
+
+def _sequence_parallel(json: Config | None) -> Term | None:
+    """DeepSpeed divides its ranks by the degree in its own JSON (runtime/config.py), whoever launches it."""
+    key = "sequence_parallel_size"
+    return json.integer(key) if json is not None and json.has(key) else None
 
 
 def _hidden_sequence_parallel(config: Config, layout: Layout) -> Layout:

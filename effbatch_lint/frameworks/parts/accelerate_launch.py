@@ -75,13 +75,14 @@ def launch_problems(config: Config) -> Iterator[Problem]:
         )
 
 
-def launch_layout(config: Config, world: Term, tensor: Term | None = None) -> Layout:
+def launch_layout(config: Config, world: Term, tensor: Term | None = None, sequence: Term | None = None) -> Layout:
     """The replicas on ``world`` processes, and what accelerate refuses about them.
 
     Args:
         config: the launch file.
         world: processes over all machines.
         tensor: the degree of DeepSpeed's AutoTP, which stands in place of ``tp_size``.
+        sequence: the DeepSpeed JSON's ``sequence_parallel_size``, where the launch file has no degree of its own.
     """
     if kind(config) == "MEGATRON_LM":
         return Layout.of_world(
@@ -90,7 +91,11 @@ def launch_layout(config: Config, world: Term, tensor: Term | None = None) -> La
             pipeline=config.integer("megatron_lm_config.megatron_lm_pp_degree", default=1),
         )
     sizes = degrees(config)
-    layout = Layout.of_world(world, tensor=sizes.tensor if tensor is None else tensor, context=sizes.split)
+    layout = Layout.of_world(
+        world,
+        tensor=sizes.tensor if tensor is None else tensor,
+        context=sizes.split if sequence is None or sizes.split.value != 1 else sequence,
+    )
     if not config.count("parallelism_config"):
         return layout
     refused = refusal(sizes, world, kind(config), config.text("fsdp_config.fsdp_version"))
