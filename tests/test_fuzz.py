@@ -89,7 +89,7 @@ def answers(name: str, content: bytes, command: tuple[str, ...]) -> None:
         assert all(line.count("[EB") >= 1 for line in out.getvalue().splitlines())
 
 
-@settings(max_examples=250)
+@settings(max_examples=80)
 @given(st.sampled_from(sorted(CONFIGS)), EDITS, st.sampled_from(COMMANDS))
 def test_a_config_with_a_few_changes(name: str, edits: list[tuple[int, int, str]], command: tuple[str, ...]) -> None:
     text = CONFIGS[name]
@@ -99,7 +99,7 @@ def test_a_config_with_a_few_changes(name: str, edits: list[tuple[int, int, str]
     answers(name, text.encode("utf-8", "replace"), command)
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(st.sampled_from(sorted(CONFIGS)), st.data(), st.sampled_from(COMMANDS))
 def test_a_config_with_another_value(name: str, data: st.DataObject, command: tuple[str, ...]) -> None:
     """The keys stay: what a framework reads is of any kind."""
@@ -112,7 +112,7 @@ def test_a_config_with_another_value(name: str, data: st.DataObject, command: tu
     answers(name, "\n".join(lines).encode(), command)
 
 
-@settings(max_examples=120)
+@settings(max_examples=50)
 @given(
     st.sampled_from(sorted(CONFIGS)),
     st.binary(max_size=40),
@@ -125,7 +125,7 @@ def test_random_bytes_in_a_config(name: str, junk: bytes, at: int, command: tupl
     answers(name, junk, command)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(JUNK, max_size=12).map("".join))
 def test_random_settings(text: str) -> None:
     if "\0" in text:

@@ -137,7 +137,7 @@ def loaded(text: str, loader: type) -> object:
     return text if isinstance(value, date) else value
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=400)
 @given(TEXTS)
 def test_pyyaml_is_its_safe_loader(text: str) -> None:
     assert same(plain(text, "pyyaml"), loaded(text, PYYAML))
@@ -149,7 +149,7 @@ def test_omegaconf_is_its_own_loader(text: str) -> None:
     assert same(plain(text, "omegaconf"), loaded(text, OMEGACONF))
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=400)
 @given(st.one_of(TEXTS, st.floats().map(repr), st.integers().map(str)))
 def test_json_is_the_standard_library(text: str) -> None:
     try:
