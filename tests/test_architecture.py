@@ -78,6 +78,9 @@ def imports(name: str) -> Iterator[Import]:
     yield from walk(TREES[name], for_types=False)
 
 
+IMPORTS = {name: list(imports(name)) for name in MODULES}
+
+
 def own(module: str) -> str | None:
     """The name within the package; the empty one is the package itself."""
     if module == "effbatch_lint":
@@ -96,18 +99,20 @@ def stage_of(name: str) -> tuple[int, str]:
     raise AssertionError(f"effbatch_lint/{name.replace('.', '/')}.py: put it in its stage, in this test")
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name not in ("", "__init__")])
-def test_imports_point_to_earlier_stages(name: str) -> None:
-    number, member = stage_of(name)
-    for found in imports(name):
-        target = own(found.module)
-        if target is None or found.for_types:
+def test_imports_point_to_earlier_stages() -> None:
+    wrong = []
+    for name in MODULES:
+        if name in ("", "__init__"):
             continue
-        if target == "":
-            assert found.names == "__version__", f"{name}:{found.line} imports the public API"
-            continue
-        there, other = stage_of(target)
-        assert there < number or other == member, f"{name}:{found.line} imports {target}, which comes later"
+        number, member = stage_of(name)
+        for found in IMPORTS[name]:
+            target = own(found.module)
+            if target is None or found.for_types or (target, found.names) == ("", "__version__"):
+                continue
+            there, other = stage_of(target) if target else (len(STAGES), "the public API")
+            if there >= number and other != member:
+                wrong.append(f"{name}:{found.line} imports {target or other}, which comes later")
+    assert wrong == []
 
 
 def test_every_stage_has_its_modules() -> None:
@@ -116,11 +121,18 @@ def test_every_stage_has_its_modules() -> None:
 
 
 def test_frameworks_do_not_import_each_other() -> None:
-    listed = {module for module, _ in table.TABLE} | {"custom"}
-    for framework in sorted(listed):
-        others = [found for found in imports(f"frameworks.{framework}") if not found.for_types]
-        named = {found.module.removeprefix("effbatch_lint.frameworks.") for found in others}
-        assert named & listed == set(), f"{framework}: what two frameworks share is a module of its own"
+    """What two of them share is a module of its own, in frameworks/parts/."""
+    wrong = [
+        f"{name}:{found.line} imports {target}"
+        for name in MODULES
+        if name.startswith("frameworks.") and name != "frameworks.table"
+        for found in IMPORTS[name]
+        for target in (own(found.module) or "",)
+        if target.startswith("frameworks.") and not found.for_types
+        if not target.startswith(("frameworks.parts", "frameworks.framework"))
+    ]
+    assert wrong == []
+    assert {f"frameworks.{module}" for module, _ in table.TABLE} <= set(MODULES)
 
 
 # -- only the command line speaks ----------------------------------------------------------------------------------
@@ -137,23 +149,26 @@ def names_used(name: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name not in ("cli", "__main__")])
-def test_only_the_command_line_prints_exits_or_reads_the_environment(name: str) -> None:
-    speaking = {"print", "input", "breakpoint", "exit", "quit", "sys.stdout", "sys.stderr", "sys.stdin", "sys.exit", "sys.argv", "os._exit", "os.abort",
-                "os.environ", "os.getenv", "os.putenv", "logging", "warnings.warn"}  # fmt: skip
-    assert names_used(name) & speaking == set()
+USED = {name: names_used(name) for name in MODULES}
+SPEAKING = {"print", "input", "breakpoint", "exit", "quit", "sys.stdout", "sys.stderr", "sys.stdin", "sys.exit", "sys.argv", "os._exit", "os.abort",
+            "os.environ", "os.getenv", "os.putenv", "logging", "warnings.warn"}  # fmt: skip
+RUNNING = {"eval", "exec", "compile", "os.system", "os.popen", "os.execv", "os.spawnv", "yaml.load", "yaml.safe_load", "yaml.unsafe_load",
+           "yaml.full_load", "pickle.load", "pickle.loads", "marshal.loads", "sys.path"}  # fmt: skip
+REACHING_OUT = {"socket", "ssl", "http", "urllib", "ftplib", "requests", "pickle", "marshal", "ctypes", "multiprocessing", "asyncio", "hydra", "torch",
+                "transformers", "shelve"}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_nothing_of_a_project_runs(name: str) -> None:
-    running = {"eval", "exec", "compile", "os.system", "os.popen", "os.execv", "os.spawnv", "yaml.load", "yaml.safe_load", "yaml.unsafe_load",
-               "yaml.full_load", "pickle.load", "pickle.loads", "marshal.loads", "sys.path"}  # fmt: skip
-    assert names_used(name) & running == set()
-    modules_that_reach_out = {"socket", "ssl", "http", "urllib", "ftplib", "requests", "pickle", "marshal", "ctypes", "multiprocessing", "asyncio", "hydra",
-                              "torch", "transformers", "shelve"}  # fmt: skip
-    imported = {found.module.split(".")[0] for found in imports(name)}
-    assert imported & modules_that_reach_out == set()
-    assert "subprocess" not in imported or name == "discovery"  # git, which lists the files of a folder
+def test_only_the_command_line_prints_exits_or_reads_the_environment() -> None:
+    wrong = {name: used & SPEAKING for name, used in USED.items() if name not in ("cli", "__main__")}
+    assert {name: used for name, used in wrong.items() if used} == {}
+
+
+def test_nothing_of_a_project_runs() -> None:
+    assert {name: used & RUNNING for name, used in USED.items() if used & RUNNING} == {}
+    imported = {name: {found.module.split(".")[0] for found in IMPORTS[name]} for name in MODULES}
+    assert {name: found & REACHING_OUT for name, found in imported.items() if found & REACHING_OUT} == {}
+    # git, which lists the files of a folder
+    assert [name for name, found in imported.items() if "subprocess" in found] == ["discovery"]
 
 
 # -- start-up is the product ---------------------------------------------------------------------------------------

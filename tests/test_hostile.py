@@ -67,7 +67,7 @@ TEXTS: dict[str, tuple[str | bytes, str | None, str]] = {
     "utf-16-cut.yaml": (b"\xff\xfe" + GOOD.encode("utf-16-le")[:-1], "EB901", "the text is not UTF-16"),
     "nul.yaml": (GOOD + "x: \0\n", "EB901", "a NUL character: this is no text file"),
     "nul.toml": ("x = 1 # effbatch \0\n", "EB901", "a NUL character: this is no text file"),
-    "binary.json": (os.urandom(2_000) + b"\0\xff", "EB901", ""),
+    "binary.json": (b"\x89PNG\r\n\x1a\n\0" + bytes(range(256)), "EB901", "byte 0x89: the text is not UTF-8"),
     "itself.yaml": (GOOD + "x: &x [*x]\n", "EB901", "an alias that contains itself"),
     "itself-merged.yaml": (GOOD + "x: &x\n  <<: *x\n", "EB901", "an alias that contains itself"),
     "large.yaml": (GOOD + "x: " + "y" * 2_000_000, "EB901", "over the limit of 2,000,000 bytes for a config"),
