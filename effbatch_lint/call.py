@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from effbatch_lint.compose.code import Code
     from effbatch_lint.files import Files
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.recipe import Recipe
@@ -44,6 +45,7 @@ class Call(NamedTuple):
         custom: the trainers that the settings describe.
         given: every file to look at, and whether it was named itself (or found in a folder).
         handed: the absolute paths of the files that were named.
+        code: what the project's Python code says to Hydra.
     """
 
     options: Options
@@ -53,6 +55,7 @@ class Call(NamedTuple):
     custom: list[Framework]
     given: dict[str, bool]
     handed: list[str]
+    code: Code
 
 
 class Read(NamedTuple):

@@ -1,8 +1,8 @@
-"""A changed part of a recipe -> the configs that stand on it.
+"""A changed part of a recipe -> the configs that name it.
 
-pre-commit hands over the changed files only. A DeepSpeed JSON, an accelerate file, a base config or an option of a Hydra
-group is no recipe of its own: the files of the project that may name it are found by their bytes, and read as if they
-had been given. What they turn out not to include is dropped again.
+pre-commit hands over the changed files only. A DeepSpeed JSON, an accelerate file, a base config is no recipe of its own:
+the files of the project that may name it are found by their bytes, and read as if they had been given. What they turn out
+not to include is dropped again. (A file of a Hydra group is named by nothing but its place: effbatch_lint/trees.py.)
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint import discovery
-from effbatch_lint.compose.marks import lists_defaults
 from effbatch_lint.project import root_of
 
 if TYPE_CHECKING:
@@ -21,15 +20,14 @@ if TYPE_CHECKING:
 
 
 class Dependent(NamedTuple):
-    """A config of the project that may include the part: as it stands, or by one of the ``choices`` of Hydra's command line."""
+    """A config of the project that may include the part."""
 
     path: str
     part: str
-    choices: tuple[str, ...] = ()
 
 
 def dependents(parts: Iterable[str], call: Call) -> Iterator[Dependent]:
-    """The configs of each part's project that hold its name, or in whose tree it is an option."""
+    """The configs of each part's project that hold its name."""
     for part in parts:
         name = os.path.basename(part).encode()
         for path in discovery.files_below(root_of(part)):
@@ -38,21 +36,5 @@ def dependents(parts: Iterable[str], call: Call) -> Iterator[Dependent]:
             if discovery.excluded(path, call.settings.folder, call.settings.exclude):
                 continue
             data = call.files.peek(path)
-            if data is None:
-                continue
-            if name in data:
-                yield Dependent(path, part)
-            elif lists_defaults(data) and part.endswith(".yaml"):
-                choices = _choices(path, part)
-                if choices:
-                    yield Dependent(path, part, choices)
-
-
-def _choices(primary: str, part: str) -> tuple[str, ...]:
-    """How the command line of a primary config chooses an option that lies in a group below it."""
-    relative = os.path.relpath(os.path.realpath(part), os.path.dirname(os.path.realpath(primary)))
-    group, option = os.path.split(relative.removesuffix(".yaml"))
-    if not group or group.startswith(os.pardir):
-        return ()
-    group = group.replace(os.sep, "/")
-    return (f"{group}={option}", f"+{group}={option}")
+            if data is not None and name in data:
+                yield Dependent(os.path.abspath(path), part)

@@ -13,10 +13,17 @@ SKIPPED = frozenset((".git", ".hg", ".venv", "venv", "node_modules", "__pycache_
 
 def files_below(folder: str) -> list[str]:
     """The readable files below a folder, in order: as git lists them in a repository, else by walking."""
+    return sorted(path for path in _below(folder) if kind_of(path) is not None)
+
+
+def python_below(folder: str) -> list[str]:
+    """The Python files below a folder, in order."""
+    return sorted(path for path in _below(folder) if path.endswith(".py"))
+
+
+def _below(folder: str) -> list[str]:
     listed = _git(folder)
-    if listed is None:
-        listed = _walk(folder)
-    return sorted(path for path in listed if kind_of(path) is not None)
+    return _walk(folder) if listed is None else listed
 
 
 def excluded(path: str, folder: str, patterns: tuple[str, ...]) -> bool:

@@ -11,6 +11,7 @@ from effbatch_lint import discovery, project, recipes
 from effbatch_lint import settings as settings_module
 from effbatch_lint.call import Call, Options, Read, Unread
 from effbatch_lint.compose.bases import names_bases
+from effbatch_lint.compose.code import Code
 from effbatch_lint.compose.marks import lists_defaults
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.files import Files
@@ -19,10 +20,12 @@ from effbatch_lint.report.report import Report
 from effbatch_lint.rules.table import BY_CODE
 from effbatch_lint.source import MAX_PARSED, Span, Unreadable
 from effbatch_lint.starters import may_be_manifest, may_start
+from effbatch_lint.trees import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from effbatch_lint.dependents import Dependent
     from effbatch_lint.documents.document import Document
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.project import Candidate
@@ -84,6 +87,7 @@ def _prepared(options: Options, settings: Settings) -> Call:
         custom,
         given,
         [os.path.abspath(path) for path, named in given.items() if named],
+        Code(files, discovery.python_below, dict(settings.resolvers), settings.search_path),
     )
 
 
@@ -110,7 +114,8 @@ def _read(call: Call) -> Read:
     covered = {path for recipe in described for path in recipe.config.files} | read.failed
     joined = project.joined(found, call.handed)
     for candidate in joined:
-        if candidate.path not in covered:
+        new = {one.source.path for one in candidate.declaring or ()} if candidate.choices and candidate.name else set()
+        if candidate.path not in covered or not new <= covered:
             try:
                 read.recipes.extend(recipes.from_candidate(candidate, call))
             except RecursionError:
@@ -123,8 +128,8 @@ def _read(call: Call) -> Read:
     # A config that another one stands on is a recipe all the same; a part that another one names is none.
     included -= {base for candidate in joined for base in candidate.bases}
     read.recipes[:] = [*described, *(recipe for recipe in read.recipes if recipe.path not in included)]
-    if through:
-        asked = {call.files.shown(path) for path in call.handed}
+    if through and call.handed:
+        asked = {call.files.shown(path) for path in call.given}
         looked_up = {candidate.config.path for candidate in through}
         read.recipes[:] = [r for r in read.recipes if r.path not in looked_up or asked.intersection(r.config.files)]
     read.unread[:] = [unread for unread in dict.fromkeys(read.unread) if unread.path not in included]
@@ -143,38 +148,54 @@ def _is_template(path: str, files: Files) -> bool:
 
 
 def _through(found: list[Candidate], call: Call, read: Read) -> list[Candidate]:
-    """The configs of the project that may include a file which was named and is only a part of theirs."""
+    """The runs that include a file which is only a part of theirs."""
     whole = {c.document.source.real for c in found if c.framework.role == "trainer" and not c.document.is_part}
+    trees = Trees(call)
+    out: dict[int, Candidate] = {}
+    for path, named in call.given.items():
+        if kind_of(path) != "yaml" or not os.path.isfile(path):
+            continue
+        real = os.path.realpath(path)
+        if trees.holds(real):
+            through = trees.through(real, named=named, whole=real in whole)
+            out.update((id(run), run) for run in through.runs)
+            read.errors.extend(through.refusals)
     parts = [path for path in call.handed if path not in whole and kind_of(path) and os.path.isfile(path)]
-    if not parts:
-        return []
-    from effbatch_lint.dependents import dependents  # noqa: PLC0415 - most calls name whole recipes
+    if parts:
+        from effbatch_lint.dependents import dependents  # noqa: PLC0415 - most calls name whole recipes
 
-    out: dict[str, list[Candidate]] = {}
-    for dependent in dependents(parts, call):
-        part = call.files.shown(dependent.part)
-        for choice in ((), *((word,) for word in dependent.choices)):
-            changed = call._replace(options=call.options._replace(overrides=(*choice, *call.options.overrides)))
-            try:
-                tried = _candidates(
-                    dependent.path, changed, Read(call.files, call.settings, [], [], [], set(), set()), named=False
-                )
-            except Unreadable as error:
-                if error.span.path == part and not dependent.choices:
-                    read.errors.append(error)
-                continue
-            # A file that a key names (deepspeed: ds.json) is opened when the batch is read: _read asks again then.
-            including = [c for c in tried if part in c.config.files or not dependent.choices]
-            if including:
-                out.setdefault(f"{dependent.path} {choice}", including)
-                break
-    return [candidate for candidates in out.values() for candidate in candidates]
+        for dependent in dependents(parts, call):
+            out.update((id(run), run) for run in _naming(dependent, trees, call, read))
+    return list(out.values())
+
+
+def _naming(dependent: Dependent, trees: Trees, call: Call, read: Read) -> list[Candidate]:
+    """The runs of a config that may name a part; of a file of a tree, those of the tree.
+
+    Whether the part is named for good shows when the batch is read, and the file is opened.
+    """
+    if kind_of(dependent.path) == "yaml" and trees.holds(dependent.path):
+        through = trees.through(dependent.path, named=True, whole=False).runs
+        if through:
+            return through
+    try:
+        return _candidates(dependent.path, call, _nothing(call), named=False)
+    except Unreadable as error:
+        if error.span.path == call.files.shown(dependent.part):
+            read.errors.append(error)
+        return []
+
+
+def _nothing(call: Call) -> Read:
+    """For files that are only looked at: what is wrong with them is nobody's question."""
+    return Read(call.files, call.settings, [], [], [], set(), set())
 
 
 def _described(call: Call, read: Read) -> list[Recipe]:
     """The recipes that the settings describe, of which a file is among those given."""
     out: list[Recipe] = []
     wanted = {os.path.abspath(path) for path in call.given}
+    given = {call.files.shown(path) for path in call.given}
     settings_changed = call.settings.path is not None and os.path.abspath(call.settings.path) in wanted
     for described in call.settings.recipes:
         paths = [os.path.abspath(path) for path in described.files]
@@ -184,7 +205,8 @@ def _described(call: Call, read: Read) -> list[Recipe]:
             reason = f"the settings describe a recipe with the file {gone[0]}, which does not exist"
             read.errors.append(Unreadable(described.span or Span(gone[0], 1, 1, 1, 1), reason))
             continue
-        if not wanted.intersection(paths) and not settings_changed:
+        asked = settings_changed or bool(wanted.intersection(paths))
+        if not asked and not call.handed:
             continue
         changed = call._replace(
             options=call.options._replace(overrides=(*described.overrides, *call.options.overrides)),
@@ -192,13 +214,17 @@ def _described(call: Call, read: Read) -> list[Recipe]:
             handed=paths,
         )
         try:
-            main, accelerate = project.one_run(_parts(described.files, changed, read))
+            main, accelerate = project.one_run(_parts(described.files, changed, read if asked else _nothing(call)))
             if main is not None:
-                out += recipes.from_candidate(main, changed, described, accelerate)
-            else:
+                found = recipes.from_candidate(main, changed, described, accelerate)
+                # A file that was named may be a part which none of the recipe's own files shows: a group's option.
+                out += [recipe for recipe in found if asked or given.intersection(recipe.config.files)]
+            elif asked:
                 reason = "the settings describe a recipe of files that are of no framework that is recognised"
                 read.errors.append(Unreadable(described.span or Span(paths[0], 1, 1, 1, 1), reason, code="EB104"))
         except Unreadable as error:
+            if not asked:
+                continue
             missing = not os.path.lexists(error.span.path)
             named = f"{call.settings.path or 'the settings'} names it among the files of a recipe"
             read.errors.append(error.advised(named) if missing else error)
@@ -244,14 +270,7 @@ def _candidates(path: str, call: Call, read: Read, *, named: bool) -> list[Candi
     document = files.document(path)
     if kind == "shell":
         return _started(document, call, read)
-    found = project.candidates(
-        files,
-        document,
-        overrides=call.options.overrides,
-        framework=call.forced,
-        custom=call.custom,
-        handed=call.handed,
-    )
+    found = project.candidates(document, call)
     read.errors.extend(candidate.refusal for candidate in found if candidate.refusal is not None)
     if not found and starts:
         found = _started(document, call, read)

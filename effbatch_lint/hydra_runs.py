@@ -8,13 +8,12 @@ config_name=...)``, which is read and never run. Source: hydra/main.py and hydra
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.companions import Companions
-from effbatch_lint.compose.hydra import compose
-from effbatch_lint.compose.marks import is_legacy
 from effbatch_lint.compose.overrides import Word
+from effbatch_lint.compose.programs import programs
+from effbatch_lint.compose.runs import Run, jobs
 from effbatch_lint.documents.shell.script import locate
 from effbatch_lint.documents.shell.text import Text, written
 from effbatch_lint.launched import laid
@@ -23,50 +22,63 @@ from effbatch_lint.launchers import tree
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from effbatch_lint.compose.code import Code
     from effbatch_lint.compose.config import Config
     from effbatch_lint.launched import Launched
 
-_MAIN = re.compile(r"^@hydra\.main\((.*?)\)\s*$", re.MULTILINE | re.DOTALL)
+_MULTIRUN = ("m", "multirun")
 _OWN = ("config-name", "cn", "config-path", "cp", "config-dir", "cd", "config_name", "config_path")
 
 
-class Run(NamedTuple):
-    """The composed config, the texts of its files, and the files that it names and the project does not hold."""
+class Composed(NamedTuple):
+    """A run: its composed config, the texts of its files, and the files that it names and the project does not hold.
+    ``name`` and ``note`` are those of a multirun's job."""
 
     config: Config
     texts: tuple[str, ...]
     companions: Companions
+    name: str | None = None
+    note: str | None = None
 
 
-def run(line: Launched, overrides: Sequence[str], handed: Sequence[str]) -> Run | None:
-    """The run of a launch line whose program is Hydra's; None when it is none, or its tree is not in the project.
+def runs(line: Launched, overrides: Sequence[str], handed: Sequence[str], code: Code) -> list[Composed]:
+    """The run of a launch line whose program is Hydra's, or the jobs of its multirun; none when its tree is not in the
+    project.
 
     Raises:
         Unreadable: Hydra would refuse (EB902), or a file cannot be read.
     """
     named = _primary(line)
     if named is None:
-        return None
+        return []
     folders, primary = named
-    files = line.project
-    made: list[Companions] = []
+    made: list[tuple[list[str], Companions]] = []
 
     def companion(opened: list[str]) -> Companions:
-        made.append(Companions(files, os.path.join(folders[0], primary), opened, handed, line.find))
-        return made[0]
+        companions = Companions(line.project, os.path.join(folders[0], primary), opened, handed, line.find)
+        made.append((opened, companions))
+        return companions
 
     words = [*_words(line), *(Word(word, anyway=True) for word in overrides)]
-    legacy = is_legacy(files.document(os.path.join(folders[0], _yaml(primary))).source.text)
-    config = compose(files, folders, primary, words, companion=companion, legacy=legacy).config
+    run = Run(code, (*folders, *code.search_path), primary, words, companion)
+    multirun = any(argument.name in _MULTIRUN and argument.dashes for argument in line.launch.arguments)
+    found = []
+    for job in jobs(run, multirun=multirun):
+        config = job.composition.config
+        companions = next(mine for opened, mine in made if opened is config.files)
+        found.append(Composed(*_told(config, line), companions, job.name, job.note))
+    return found
+
+
+def _told(config: Config, line: Launched) -> tuple[Config, tuple[str, ...]]:
+    """The config with the words whose values are not known laid over it, and the texts of its files."""
     read = list(config.files)
-    texts = tuple(document.source.text for shown in read if (document := files.parsed(shown)) is not None)
+    texts = tuple(document.source.text for shown in read if (document := line.project.parsed(shown)) is not None)
     config.files[:] = dict.fromkeys((*line.files, *read))
     unknown = [
         argument for argument in line.launch.arguments if argument.reason is not None and "-" not in argument.dashes
     ]
-    if unknown:
-        config = config.over(laid(config.root, tree.mapping(unknown)))
-    return Run(config, texts, made[0])
+    return (config.over(laid(config.root, tree.mapping(unknown))) if unknown else config), texts
 
 
 def _words(line: Launched) -> Iterator[Word]:
@@ -80,9 +92,12 @@ def _primary(line: Launched) -> tuple[list[str], str] | None:
     """The search path and the name of the primary config."""
     given = {argument.name: argument.text for argument in line.launch.arguments if argument.name in _OWN}
     program = _program(line)
-    path, name = (None, None) if program is None else _decorated(line, program)
-    path = given.get("config-path") or given.get("cp") or given.get("config_path") or path
-    name = given.get("config-name") or given.get("cn") or given.get("config_name") or name
+    main = None if program is None else next(programs(line.project, (program,)), None)
+    path = given.get("config-path") or given.get("cp") or given.get("config_path")
+    name = given.get("config-name") or given.get("cn") or given.get("config_name")
+    if main is not None:
+        name = name or next(iter(main.names), None)
+        path = path or main.folder
     extra = given.get("config-dir") or given.get("cd")
     folders = [*_folders(line, program, path), *([] if extra is None else _folders(line, None, extra))]
     if name is None or not folders:
@@ -111,13 +126,3 @@ def _program(line: Launched) -> str | None:
     name = line.launch.program or ""
     text: Text = written(name if name.endswith(".py") else f"{name.replace('.', '/')}.py")
     return locate(line.project, text, line.script.source.real, line.launch.directory)
-
-
-def _decorated(line: Launched, program: str) -> tuple[str | None, str | None]:
-    """``config_path`` and ``config_name`` of the program's decorator."""
-    data = line.project.quietly(program) or b""
-    found = _MAIN.search(data.decode("utf-8", "replace"))
-    if found is None:
-        return None, None
-    stated = dict(re.findall(r"""config_(path|name)\s*=\s*["']([^"'\n]+)["']""", found[1]))
-    return stated.get("path"), stated.get("name")

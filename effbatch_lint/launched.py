@@ -30,7 +30,6 @@ class Launched(NamedTuple):
         text: the program and the names of its flags, in which the frameworks' words are looked for.
         missing: configs that the line names and the project does not hold: (section that they fill, name).
         alone: whether the script starts nothing else in the same run.
-        name: tells the runs of one script apart; None for the only one.
     """
 
     launch: Launch
@@ -39,7 +38,6 @@ class Launched(NamedTuple):
     text: str
     missing: tuple[tuple[str, str], ...] = ()
     alone: bool = True
-    name: str | None = None
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -15,10 +15,10 @@ from effbatch_lint.frameworks import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping as AbstractMapping
 
     from effbatch_lint.call import Call
     from effbatch_lint.documents.document import Document
-    from effbatch_lint.files import Files
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.launch import Launch
     from effbatch_lint.launched import Launched
@@ -32,6 +32,10 @@ class Candidate(NamedTuple):
         bases: the files that it stands on, as shown.
         refusal: why the program would not compose it, when it would not.
         launched: the launch line that starts it, and lies over it.
+        name: tells it from the other runs of the same file; None for the only one.
+        declaring: the files whose targets are this run's; None for the document's own.
+        note: what should be known of how it was found.
+        choices: of a run that Hydra composes, the option of each group.
     """
 
     config: Config
@@ -42,6 +46,10 @@ class Candidate(NamedTuple):
     bases: tuple[str, ...] = ()
     refusal: Unreadable | None = None
     launched: Launched | None = None
+    name: str | None = None
+    declaring: tuple[Document, ...] | None = None
+    note: str | None = None
+    choices: AbstractMapping[str, str | None] = {}
 
     @property
     def path(self) -> str:
@@ -53,16 +61,7 @@ class Candidate(NamedTuple):
 _STARTED = 100
 
 
-def candidates(
-    files: Files,
-    document: Document,
-    *,
-    overrides: Sequence[str] = (),
-    framework: Framework | None = None,
-    custom: Iterable[Framework] = (),
-    handed: Sequence[str] = (),
-    launched: Launched | None = None,
-) -> list[Candidate]:
+def candidates(document: Document, call: Call, launched: Launched | None = None) -> list[Candidate]:
     """The configs in one file (several in a multi-document YAML), each with the framework that reads it.
 
     With ``launched`` the flags of a launch line lie over the file; over an empty one, when the file is the script.
@@ -70,63 +69,72 @@ def candidates(
     Raises:
         ValueError: an override that is no ``KEY=VALUE``.
     """
-    custom = list(custom)
-    if is_primary(document, overrides):
-        return _composed(files, document, overrides, framework, custom, handed)
+    if is_primary(document, call.options.overrides):
+        return _composed(document, call)
     found = []
     for root in document.mappings or ([Mapping({}, None)] if document.kind == "shell" else []):
-        tree = _standing(files, document, root, handed)
-        line = "" if launched is None else launched.text
-        known = [framework] if framework is not None else [*custom, *table.candidates(*tree.texts, line=line)]
+        tree = _standing(document, root, call)
+        known = _known(tree.texts, call, "" if launched is None else launched.text)
         if not known:
             continue
-        config, companions = _config(files, document, tree, overrides, handed, launched)
+        config, companions = _config(document, tree, call, launched)
         best = _best(known, config, None if launched is None else launched.launch)
-        if best is None and framework is not None:
-            best = (framework, None)
+        if best is None and call.forced is not None:
+            best = (call.forced, None)
         if best is not None:
             chosen, runner_up = best
             dialect = "json" if document.kind == "json" else chosen.dialect
-            config = _resolved(config.with_dialect(dialect), document, tree.texts, launched)
+            config = _resolved(config.with_dialect(dialect), document, tree.texts, launched, call)
             bases = tuple(base.source.path for base in tree.bases)
             found.append(Candidate(config, chosen, document, companions, runner_up, bases, launched=launched))
     return found
 
 
-def _composed(
-    files: Files,
-    document: Document,
-    overrides: Sequence[str],
-    framework: Framework | None,
-    custom: list[Framework],
-    handed: Sequence[str],
-) -> list[Candidate]:
-    """The config that Hydra composes from this file, with the folder of the file as its search path."""
+def _known(texts: Sequence[str], call: Call, line: str = "") -> list[Framework]:
+    """The frameworks to ask: the one that is named, else those of which a word stands in the texts."""
+    return [call.forced] if call.forced is not None else [*call.custom, *table.candidates(*texts, line=line)]
+
+
+def _composed(document: Document, call: Call) -> list[Candidate]:
+    """The configs that Hydra composes from this file, with the folder of the file as its search path."""
     from effbatch_lint.compose.primary import composed  # noqa: PLC0415 - only a file with a defaults list is composed
 
-    companions: list[Companions] = []
+    made: list[tuple[list[str], Companions]] = []
 
     def companion(read: list[str]) -> Companions:
-        companions.append(Companions(files, document.source.real, read, handed))
-        return companions[-1]
+        companions = Companions(call.files, document.source.real, read, call.handed)
+        made.append((read, companions))
+        return companions
 
-    found = composed(files, document, overrides, companion)
-    if found is None:
-        return []
-    config = found.config
-    texts = [known.source.text for known in files.documents if known.source.path in config.files]
-    known = [framework] if framework is not None else [*custom, *table.candidates(*texts)]
-    best = _best(known, config) or ((framework, None) if framework is not None else None)
-    if best is None:
-        return []
-    return [Candidate(config, best[0], document, companions[-1], best[1], refusal=found.refusal)]
+    jobs = composed(call.code.of(document.source.real), document, call.options.overrides, companion)
+    found = []
+    for job in jobs or ():
+        config = job.config
+        read = tuple(known for shown in config.files if (known := call.files.parsed(shown)) is not None)
+        best = _best(_known([known.source.text for known in read], call), config)
+        if best is None and call.forced is not None:
+            best = (call.forced, None)
+        if best is not None:
+            name = None if job.name is None else f"{config.path} with {job.name}"
+            companions = next(mine for files, mine in made if files is config.files)
+            # Primary configs beside this one are runs of their own, though this one stands on them.
+            folder = os.path.dirname(document.source.real)
+            beside = [one for one in read if one is not document and os.path.dirname(one.source.real) == folder]
+            bases = tuple(one.source.path for one in beside if is_primary(one, ()))
+            found.append(
+                Candidate(
+                    config, best[0], document, companions, best[1], bases, job.refusal, name=name, declaring=read,
+                    note=job.note, choices=job.choices,
+                )
+            )  # fmt: skip
+    return found
 
 
 def recognised(
     config: Config, texts: Sequence[str], launched: Launched, companions: Companions, call: Call
 ) -> Candidate | None:
     """A config that was composed elsewhere, with the framework that reads it."""
-    known = [call.forced] if call.forced is not None else [*call.custom, *table.candidates(*texts, line=launched.text)]
+    known = _known(texts, call, launched.text)
     best = _best(known, config, launched.launch)
     if best is None and call.forced is None:
         return None
@@ -151,39 +159,33 @@ class _Tree(NamedTuple):
     missing: tuple[tuple[str, str], ...] = ()
 
 
-def _standing(files: Files, document: Document, root: Mapping, handed: Sequence[str]) -> _Tree:
+def _standing(document: Document, root: Mapping, call: Call) -> _Tree:
     text = document.source.text
     if document.kind != "yaml" or not (names_bases(text) or names_parts(text)):
         return _Tree(root, (text,))
     from effbatch_lint.compose.inherit import inherited  # noqa: PLC0415 - few configs stand on others
     from effbatch_lint.compose.named_files import Named  # noqa: PLC0415 - as above
 
-    named = Named(files, handed)
+    named = Named(call.files, call.handed)
     root = inherited(named, root, (document,))
     texts = (text, *(base.source.text for base in named.documents))
     return _Tree(root, texts, tuple(named.documents), tuple(named.missing))
 
 
-def _config(
-    files: Files,
-    document: Document,
-    tree: _Tree,
-    overrides: Sequence[str],
-    handed: Sequence[str],
-    launched: Launched | None,
-) -> tuple[Config, Companions]:
+def _config(document: Document, tree: _Tree, call: Call, launched: Launched | None) -> tuple[Config, Companions]:
     read = list(dict.fromkeys((document.source.path, *(base.source.path for base in tree.bases))))
     root = tree.root
     if launched is not None:
         read[:] = dict.fromkeys((*launched.files, *read))
         root = launched.over(root)
-    companions = Companions(files, document.source.real, read, handed, None if launched is None else launched.find)
+    find = None if launched is None else launched.find
+    companions = Companions(call.files, document.source.real, read, call.handed, find)
     companions.missing.extend(tree.missing)
-    for word in overrides:
+    for word in call.options.overrides:
         if not word.startswith(("env:", "arg:")):
             root = override(root, word)
     config = Config(
-        root, document.source.path, document.dialect, files=read, overrides=tuple(overrides), companion=companions,
+        root, document.source.path, document.dialect, files=read, overrides=call.options.overrides, companion=companions,
         unseen=tuple(
             ("" if not key or key in (*BASES, "<<") else key, f"{name}, which may set it, is not in the project")
             for key, name in (*tree.missing, *(() if launched is None else launched.missing))
@@ -192,7 +194,9 @@ def _config(
     return config, companions
 
 
-def _resolved(config: Config, document: Document, texts: Iterable[str], launched: Launched | None) -> Config:
+def _resolved(
+    config: Config, document: Document, texts: Iterable[str], launched: Launched | None, call: Call
+) -> Config:
     """The config with its ``${...}`` given values, where the loader is OmegaConf."""
     if config.dialect != "omegaconf" or not any("${" in text for text in texts):
         return config
@@ -200,7 +204,8 @@ def _resolved(config: Config, document: Document, texts: Iterable[str], launched
     from effbatch_lint.compose.view import seen_through  # noqa: PLC0415 - as above
 
     exported = {} if launched is None else launched.launch.environment
-    return seen_through(config, mounted(config.root, document), {**exported, **environment(config.overrides)})
+    given = {**exported, **environment(config.overrides)}
+    return seen_through(config, mounted(config.root, document), given, call.code.of(document.source.real).operations)
 
 
 def _best(

@@ -23,9 +23,10 @@ class Recipe(NamedTuple):
         launch: how it is started; its world size may be unknown.
         batches: what was read, the main optimizer's first.
         targets: what the effective batch is declared to be, and where.
-        name: from the settings.
+        name: from the settings, or what tells it from the other runs of its file.
         unknown: declarations in the config that do not exist or do not read, with their places.
         missing: files that the config names and the project does not hold: (key, name).
+        note: what should be known of how it was found.
     """
 
     path: str
@@ -37,6 +38,7 @@ class Recipe(NamedTuple):
     name: str | None = None
     unknown: tuple[tuple[Span | None, str], ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
+    note: str | None = None
 
     @property
     def reader(self) -> str:

@@ -34,9 +34,7 @@ def from_candidate(
     options, settings = call.options, call.settings
     launched = candidate.launched
     launch = launched.launch if launched is not None else Launch.nothing()
-    in_file = _declared(config, candidate.document if launched is None else launched.script, call)
-    if launched is not None and candidate.document.source.real != launched.script.source.real:
-        in_file = _joined(in_file, _declared(config, candidate.document, call))
+    in_file = _in_files(candidate, call)
     chosen = (
         tuple(
             Term(size, "declared", (Origin(None, "--world-size", f"--world-size {size}"),), key="--world-size")
@@ -48,9 +46,11 @@ def from_candidate(
         or settings.world_sizes
         or (launch.world_size,)
     )
+    # Settings that override a config describe a variant of it: what the file declares is said of the file as it stands.
+    variant = described is not None and bool(described.overrides and described.targets)
     targets = (
         *((options.target,) if options.target is not None else ()),
-        *(in_file.targets if in_file is not None else ()),
+        *(in_file.targets if in_file is not None and not variant else ()),
         *((described.targets or settings.targets) if described is not None else settings.targets),
     )
     recipes = []
@@ -61,20 +61,42 @@ def from_candidate(
             # Several declared sizes are several jobs: the script starts one of them.
             elsewhere = all(size.value != launch.world_size.value for size in chosen) and not options.world_sizes
             batches = (_checked(batches[0], launched, world_size if elsewhere else None), *batches[1:])
-        name = described.name if described is not None else launched.name if launched is not None else None
+        name = described.name if described is not None else candidate.name
         if len(chosen) > 1:
             name = f"{name or candidate.path} @ {world_size.value}"
         unknown = in_file.unknown if in_file is not None else ()
         missing = tuple(dict.fromkeys(candidate.companions.missing))
-        recipes.append(Recipe(candidate.path, config, framework, started, batches, targets, name, unknown, missing))
+        recipes.append(
+            Recipe(candidate.path, config, framework, started, batches, targets, name, unknown, missing, candidate.note)
+        )
     if launch.accelerate is not None:
         # Read only now: the launch file's own companion (a DeepSpeed JSON) is among them.
         config.files.extend(path for path in launch.accelerate.files if path not in config.files)
     return recipes
 
 
+def _in_files(candidate: Candidate, call: Call) -> Declared | None:
+    """What the files of a run declare, the first that states a world size before the others: the launch script, what a
+    choice of Hydra's brings in, the config itself and the parts it is composed of."""
+    script = () if candidate.launched is None else (candidate.launched.script,)
+    declaring: tuple[Document, ...] = (*script, candidate.document)
+    others: tuple[Document, ...] = ()
+    if candidate.declaring is not None:
+        declaring = (*script, *candidate.declaring)
+        parts = (call.files.parsed(shown) for shown in candidate.config.files)
+        others = tuple(document for document in parts if document is not None)
+    found: Declared | None = None
+    of_run = {document.source.real for document in declaring}
+    for real, document in {one.source.real: one for one in (*declaring, *others)}.items():
+        stated = _declared(candidate.config, document, call)
+        if stated is not None and real not in of_run:
+            stated = stated._replace(targets=())
+        found = _joined(found, stated)
+    return found
+
+
 def _joined(first: Declared | None, second: Declared | None) -> Declared | None:
-    """What a script and the config that it starts declare."""
+    """What two files of a run declare."""
     if first is None or second is None:
         return first or second
     return second._replace(

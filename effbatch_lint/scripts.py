@@ -43,9 +43,7 @@ def candidates(document: Document, call: Call, read: Read) -> list[Candidate]:
     started = _started(document, call)
     found: list[Candidate] = []
     for launch in started.launches:
-        candidate = run(launch_lines.of(launch, document, call.files), call)
-        if candidate is not None:
-            found.append(candidate)
+        found += runs(launch_lines.of(launch, document, call.files), call)
     if found or document.source.real in call.handed:
         read.errors.extend(started.problems)
     if not found:
@@ -69,14 +67,16 @@ def _told_apart(found: list[Candidate]) -> list[Candidate]:
     """Runs of one script, each named by its line; those that differ in nothing but the line's other words are one."""
     if len(found) < 2:  # noqa: PLR2004 - two runs
         return found
-    bare = sum(candidate.launched is not None and candidate.launched.launch.bare for candidate in found)
+    bare = len({c.launched.launch.span for c in found if c.launched is not None and c.launched.launch.bare})
     out = []
     for candidate in found:
         line = candidate.launched
         assert line is not None
         span = line.launch.span
-        name = f"{line.script.source.path}:{span.line}" if span is not None else None
-        out.append(candidate._replace(launched=line._replace(name=name, alone=bare < 2)))  # noqa: PLR2004 - as above
+        name = f"{line.script.source.path}:{span.line}" if span is not None else line.script.source.path
+        name = f"{name} with {candidate.name}" if candidate.name is not None else name
+        line = line._replace(alone=bare < 2)  # noqa: PLR2004 - as above
+        out.append(candidate._replace(launched=line, name=name))
     return out
 
 
@@ -87,17 +87,21 @@ def _unrecognised(launch: Launch, shown: str, words: tuple[str, ...]) -> Recipe:
     return Recipe(shown, config, None, launch, ())
 
 
-def run(line: Launched, call: Call) -> Candidate | None:
-    """The run of one launch line, or None when no framework recognises it.
-
-    A trainer's config comes first, then the flags alone, then what an engine's or the launcher's own file says.
+def runs(line: Launched, call: Call) -> list[Candidate]:
+    """The runs of one launch line: one, the jobs of a Hydra multirun, or none when no framework recognises it.
 
     Raises:
         Unreadable: a config that the line names cannot be read.
     """
     composed = _composed(line, call)
-    if composed is not None:
+    if composed:
         return composed
+    found = _run(line, call)
+    return [] if found is None else [found]
+
+
+def _run(line: Launched, call: Call) -> Candidate | None:
+    """A trainer's config comes first, then the flags alone, then what an engine's or the launcher's own file says."""
     configs, engines = _named(line)
     found = [candidate for document in configs for candidate in _read(document, line, call)]
     trainers = [candidate for candidate in found if candidate.framework.role == "trainer"]
@@ -112,28 +116,24 @@ def run(line: Launched, call: Call) -> Candidate | None:
     return engine or next(iter(alone or found), None) or _launcher(line, call)
 
 
-def _composed(line: Launched, call: Call) -> Candidate | None:
-    """The run of a Hydra program, whose words choose and set what is in its tree."""
+def _composed(line: Launched, call: Call) -> list[Candidate]:
+    """The runs of a Hydra program, whose words choose and set what is in its tree."""
     if not any(argument.name and "-" not in argument.dashes for argument in line.launch.arguments) and not any(
         argument.name in ("config-name", "cn", "config_name") for argument in line.launch.arguments
     ):
-        return None
-    from effbatch_lint.hydra_runs import run as composed  # noqa: PLC0415 - few programs are Hydra's
+        return []
+    from effbatch_lint.hydra_runs import runs as composed  # noqa: PLC0415 - few programs are Hydra's
 
-    found = composed(line, call.options.overrides, call.handed)
-    return None if found is None else project.recognised(found.config, found.texts, line, found.companions, call)
+    jobs = composed(line, call.options.overrides, call.handed, call.code.of(line.script.source.real))
+    return [
+        candidate._replace(name=job.name, note=job.note)
+        for job in jobs
+        if (candidate := project.recognised(job.config, job.texts, line, job.companions, call)) is not None
+    ]
 
 
 def _read(document: Document, line: Launched, call: Call) -> list[Candidate]:
-    return project.candidates(
-        call.files,
-        document,
-        overrides=call.options.overrides,
-        framework=call.forced,
-        custom=call.custom,
-        handed=call.handed,
-        launched=line,
-    )
+    return project.candidates(document, call, line)
 
 
 def _joined(trainers: list[Candidate], configs: list[Document], line: Launched, call: Call) -> Candidate:

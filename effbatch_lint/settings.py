@@ -52,6 +52,8 @@ class Settings(NamedTuple):
     recipes: tuple[RecipeSettings, ...] = ()
     custom: tuple[Config, ...] = ()
     unknown: tuple[tuple[Span | None, str], ...] = ()
+    search_path: tuple[str, ...] = ()
+    resolvers: tuple[tuple[str, str], ...] = ()
 
 
 def find(start: str) -> str | None:

@@ -7,6 +7,7 @@ that are half understood guard nothing.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from collections.abc import Mapping as AbstractMapping
 
 from effbatch_lint.compose.config import Config, from_mapping
@@ -22,7 +23,7 @@ from effbatch_lint.terms import Origin, Term
 RECIPE_KEYS = ("name", "files", "overrides", "world-size", "target", "tokens", "tolerance", "framework")
 KEYS = (
     "target", "tokens", "tolerance", "world-size", "framework", "exclude", "extra-roots", "ignore", "extend-select",
-    "per-file-ignores", "fail-on", "recipes", "custom",
+    "per-file-ignores", "fail-on", "recipes", "custom", "search-path", "resolvers",
 )  # fmt: skip
 
 
@@ -91,7 +92,28 @@ def _read(config: Config, folder: str, path: str | None) -> Settings:
         recipes=tuple(recipes),
         custom=tuple(_customs(config)),
         unknown=tuple(unknown),
+        search_path=tuple(os.path.join(folder, name) for name in _strings(config, "search-path")),
+        resolvers=tuple(_resolvers(config)),
     )
+
+
+def _resolvers(config: Config) -> Iterator[tuple[str, str]]:
+    """``resolvers = {int_div = "divide_floor"}``: a known operation or a lambda for each resolver."""
+    section = config.section("resolvers")
+    if section is None:
+        if config.node("resolvers") is not None:
+            raise _wrong(config, "resolvers", "a table of resolvers, each with an operation")
+        return
+    from effbatch_lint.compose.user_resolvers import operation_named  # noqa: PLC0415 - few projects have their own
+
+    for name in section.root.entries:
+        text = _string(section, name)
+        assert text is not None
+        try:
+            operation_named(text)
+        except ValueError as error:
+            raise _wrong(section, name, f"an operation: {error}") from None
+        yield name, text
 
 
 def _unknown(config: Config, known: tuple[str, ...]) -> list[tuple[Span | None, str]]:

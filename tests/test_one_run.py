@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import effbatch_lint
-from effbatch_lint import project
+from effbatch_lint import project, settings
+from effbatch_lint.call import Call, Options
+from effbatch_lint.compose.code import Code
+from effbatch_lint.discovery import python_below
 from effbatch_lint.files import Files
 from effbatch_lint.launch import Launch
 
@@ -63,10 +66,11 @@ def test_files_named_as_one_run_may_not_repeat_a_key(tmp_path: Path) -> None:
     for name, text in {"model.yml": MODEL, "training.yml": TRAINING + "seq_length: 4096\n"}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     files = Files(str(tmp_path))
+    call = Call(Options(), settings.none(str(tmp_path)), files, None, [], {}, [], Code(files, python_below))
     found = [
         candidate
         for name in ("model.yml", "training.yml")
-        for candidate in project.candidates(files, files.document(str(tmp_path / name)))
+        for candidate in project.candidates(files.document(str(tmp_path / name)), call)
     ]
     run = project.merged(found)
     batch = next(run.framework.read(run.config, Launch.nothing()))

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from collections.abc import Mapping as AbstractMapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from effbatch_lint.compose.hydra import Composition, compose
-from effbatch_lint.compose.marks import is_legacy
 from effbatch_lint.compose.merge import environment
 from effbatch_lint.compose.overrides import Word
 from effbatch_lint.compose.repository import Store
+from effbatch_lint.compose.runs import Run, jobs
 from effbatch_lint.compose.view import seen_through
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, Sequence
 from effbatch_lint.source import Unreadable, inside
 
 if TYPE_CHECKING:
+    from effbatch_lint.compose.code import Code
     from effbatch_lint.compose.config import Companion, Config
+    from effbatch_lint.compose.hydra import Composition
     from effbatch_lint.documents.document import Document
     from effbatch_lint.files import Files
 
@@ -28,37 +30,43 @@ _ANYTHING = Store({}, "it is not in the project")
 
 class Composed(NamedTuple):
     """What a file composes to. ``refusal`` is why Hydra would stop, where parts of the tree are not in the project:
-    what they may hold is unknown then, and the rest holds."""
+    what they may hold is unknown then, and the rest holds. ``name`` and ``note`` are those of a multirun's job."""
 
     config: Config
     refusal: Unreadable | None = None
+    name: str | None = None
+    note: str | None = None
+    choices: AbstractMapping[str, str | None] = {}
 
 
 def composed(
-    files: Files, document: Document, overrides: Iterable[str], companion: Callable[[list[str]], Companion]
-) -> Composed | None:
-    """The config of this file; None when it is a part of a tree whose root lies above.
+    code: Code, document: Document, overrides: Iterable[str], companion: Callable[[list[str]], Companion]
+) -> list[Composed] | None:
+    """The configs of this file: one, or one for each job where it is a multirun; None when the file is a part of a tree
+    whose root lies above.
 
     Raises:
         Unreadable: Hydra refuses (EB902), or a file cannot be read.
     """
     folder, name = os.path.split(document.source.real)
     words = [Word(word, anyway=True) for word in overrides]
-    legacy = is_legacy(document.source.text)
+    run = Run(code, (folder, *code.search_path), name, words, companion)
     try:
-        found, refusal = compose(files, [folder], name, words, companion=companion, legacy=legacy), None
+        return [
+            Composed(_resolved(composition, document, code), None, name, note, composition.choices)
+            for composition, name, note in jobs(run)
+        ]
     except Unreadable as error:
         if error.code != "EB902":
             raise
         # The group "hydra" holds parts of Hydra's own config.
-        if os.path.basename(folder) == "hydra" or _belongs_above(document, files):
+        if os.path.basename(folder) == "hydra" or _belongs_above(document, code.files):
             return None
-        refusal = error
         try:
-            found = compose(files, [folder], name, words, store=_ANYTHING, companion=companion, legacy=legacy)
+            found = run.composition(store=_ANYTHING)
         except Unreadable:
             raise error from None
-    return Composed(_resolved(found, document), refusal)
+        return [Composed(_resolved(found, document, code), error, choices=found.choices)]
 
 
 def mounted(root: Mapping, document: Document) -> Mapping:
@@ -76,11 +84,12 @@ def mounted(root: Mapping, document: Document) -> Mapping:
     return Mapping({**root.entries, **groups}, root.span) if groups else root
 
 
-def _resolved(found: Composition, document: Document) -> Config:
+def _resolved(found: Composition, document: Document, code: Code) -> Config:
     tree = mounted(found.root, document)
     if tree is found.root:
         return found.config
-    return seen_through(found.config.over(found.root), tree, environment(found.config.overrides))
+    given = environment(found.config.overrides)
+    return seen_through(found.config.over(found.root), tree, given, code.operations)
 
 
 def _belongs_above(document: Document, files: Files) -> bool:

@@ -6,8 +6,6 @@ import ast
 import warnings
 from typing import TYPE_CHECKING
 
-from effbatch_lint.source import Unreadable
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -23,11 +21,8 @@ def modules(files: Files, paths: Iterable[str], *words: bytes) -> Iterator[tuple
     A file that cannot be read or parsed tells nothing, and is passed over.
     """
     for path in paths:
-        try:
-            text = files.content(path)
-        except Unreadable:
-            continue
-        if len(text) > MAX_BYTES or not any(word in text for word in words):
+        text = files.peek(path)
+        if text is None or len(text) > MAX_BYTES or not any(word in text for word in words):
             continue
         try:
             with warnings.catch_warnings():

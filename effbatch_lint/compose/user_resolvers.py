@@ -48,7 +48,7 @@ def registered(files: Files, paths: Iterable[str], settings: Mapping[str, str] |
                 else:
                     found[name] = (text, _operation(function, functions))
     own = {name: operation for name, (_, operation) in found.items()}
-    return {**PURE, **own, **{name: _named(text) for name, text in (settings or {}).items()}}
+    return {**PURE, **own, **{name: operation_named(text) for name, text in (settings or {}).items()}}
 
 
 def _arguments(call: ast.Call) -> tuple[str | None, ast.expr | None]:
@@ -59,8 +59,12 @@ def _arguments(call: ast.Call) -> tuple[str | None, ast.expr | None]:
     return (name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None), function
 
 
-def _named(text: str) -> Operation:
-    """An operation of the settings: the name of a well-known one, or a lambda."""
+def operation_named(text: str) -> Operation:
+    """An operation of the settings: the name of a well-known one, or a lambda.
+
+    Raises:
+        ValueError: it is neither.
+    """
     if text in PURE:
         return PURE[text]
     tree = arithmetic.expression(text)

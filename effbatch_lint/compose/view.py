@@ -17,6 +17,7 @@ from effbatch_lint.documents.scalars import Value, resolve
 if TYPE_CHECKING:
     from collections.abc import Mapping as AbstractMapping
 
+    from effbatch_lint.compose.resolvers import Operation
     from effbatch_lint.terms import Origin
 
 # Sections that refer to each other may be seen through for ever; a reader that walks the tree must come to an end.
@@ -40,9 +41,11 @@ def config_of(
     )  # fmt: skip
 
 
-def seen_through(config: Config, tree: Mapping, environment: AbstractMapping[str, str]) -> Config:
+def seen_through(
+    config: Config, tree: Mapping, environment: AbstractMapping[str, str], operations: AbstractMapping[str, Operation]
+) -> Config:
     """A plain file's configuration with its references resolved in ``tree``, which is its root and perhaps more."""
-    view = _View(Interpolations(tree, environment=environment))
+    view = _View(Interpolations(tree, operations=operations, environment=environment))
     own = config.root
 
     def load() -> tuple[dict[str, Entry], list[Entry]]:

@@ -1,0 +1,174 @@
+"""A file of a config tree is checked through the runs that include it, and each finding says which run it is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import effbatch_lint
+
+TREE = {
+    "conf/train.yaml": (
+        "# effbatch: target=256 world-size=8\n"
+        "defaults:\n  - _self_\n  - data: base\n  - model: small\n  - experiment: null\n"
+        "trainer:\n  _target_: lightning.Trainer\n  devices: 8\n  accumulate_grad_batches: 1\n"
+    ),
+    "conf/data/base.yaml": "batch_size: 32\n",
+    "conf/data/large.yaml": "batch_size: 64\n",
+    "conf/model/small.yaml": "defaults:\n  - block\nlayers: 3\n",
+    "conf/model/block.yaml": "heads: 4\n",
+    "conf/experiment/large.yaml": (
+        "# @package _global_\n# effbatch: target=512\ndefaults:\n  - override /data: large\n"
+    ),
+    "conf/experiment/long.yaml": "# @package _global_\ntrainer:\n  accumulate_grad_batches: 4\n",
+}
+Found = list[tuple[str, str | None]]
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / ".git").mkdir()
+    write(tmp_path, TREE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def check(*paths: str, **options: Any) -> tuple[Found, list[str]]:
+    """The codes with the run that each is about, and the names of the runs."""
+    report = effbatch_lint.check(paths, **options)
+    found = [(finding.code, finding.recipe) for finding in report.findings if finding.severity != "info"]
+    return found, [recipe.name or recipe.path for recipe in report.recipes]
+
+
+def runs(path: str) -> dict[str, int | None]:
+    recipes = effbatch_lint.explain([path])
+    return {recipe.name or recipe.path: recipe.batches[0].effective.value for recipe in recipes}  # type: ignore[misc] # whole numbers
+
+
+@pytest.mark.usefixtures("tree")
+@pytest.mark.parametrize(
+    ("changed", "wanted"),
+    [
+        # The primary includes it, and so do the experiments that do not choose another.
+        ("conf/data/base.yaml", {"conf/train.yaml": 256, "conf/train.yaml with experiment=long": 1_024}),
+        ("conf/data/large.yaml", {"conf/train.yaml with experiment=large": 512}),
+        ("conf/experiment/large.yaml", {"conf/train.yaml with experiment=large": 512}),
+        (
+            "conf/model/block.yaml",
+            {
+                "conf/train.yaml": 256,
+                "conf/train.yaml with experiment=large": 512,
+                "conf/train.yaml with experiment=long": 1_024,
+            },
+        ),
+    ],
+)
+def test_a_part_leads_to_the_runs_that_include_it(changed: str, wanted: dict[str, int]) -> None:
+    assert runs(changed) == wanted
+
+
+def test_a_part_that_no_run_includes_is_chosen_by_the_key_of_its_group(tree: Path) -> None:
+    write(tree, {"conf/data/tiny.yaml": "batch_size: 1\n", "conf/cluster/a.yaml": "# @package trainer\nnum_nodes: 2\n"})
+    assert runs("conf/data/tiny.yaml") == {"conf/train.yaml with data=tiny": 8}
+    (recipe,) = effbatch_lint.explain(["conf/cluster/a.yaml"])
+    assert (recipe.name, recipe.config.overrides) == ("conf/train.yaml with cluster=a", ("+cluster=a",))
+
+
+def test_a_run_is_compared_with_what_its_own_files_declare(tree: Path) -> None:
+    assert check("conf/experiment/large.yaml")[0] == []
+    write(tree, {"conf/data/large.yaml": "batch_size: 128\n"})
+    assert check("conf/data/large.yaml")[0] == [("EB101", "conf/train.yaml with experiment=large")]
+
+
+@pytest.mark.usefixtures("tree")
+def test_what_the_primary_declares_is_not_said_of_a_run_that_chooses_otherwise() -> None:
+    assert check("conf/experiment/long.yaml") == ([], ["conf/train.yaml with experiment=long"])
+
+
+def test_where_a_choice_is_mandatory_the_primary_speaks_of_every_choice(tree: Path) -> None:
+    write(tree, {"conf/train.yaml": TREE["conf/train.yaml"].replace("data: base", "data: ???")})
+    assert check("conf/data/base.yaml") == ([], ["conf/train.yaml with data=base"])
+    write(tree, {"conf/data/base.yaml": "batch_size: 16\n"})
+    assert check("conf/data/base.yaml")[0] == [("EB101", "conf/train.yaml with data=base")]
+
+
+@pytest.mark.usefixtures("tree")
+def test_the_whole_project_is_checked_with_its_experiments_each_once() -> None:
+    found, names = check(".")
+    assert found == []
+    assert names == [
+        "conf/train.yaml",
+        "conf/train.yaml with experiment=large",
+        "conf/train.yaml with experiment=long",
+    ]
+
+
+def test_primaries_that_stand_on_each_other_are_runs_of_their_own(tree: Path) -> None:
+    write(tree, {"conf/longer.yaml": "defaults:\n  - train\n  - _self_\ntrainer:\n  accumulate_grad_batches: 2\n"})
+    found = runs("conf/train.yaml")
+    assert found["conf/train.yaml"] == 256
+    assert found["conf/longer.yaml"] == 512
+
+
+def test_an_experiment_that_no_primary_composes_is_refused_at_its_line(tree: Path) -> None:
+    write(tree, {"conf/experiment/broken.yaml": "# @package _global_\ndefaults:\n  - override /data: gone\n"})
+    report = effbatch_lint.check(["conf/experiment/broken.yaml"])
+    (finding,) = report.findings
+    assert (finding.code, finding.primary.span.path, finding.primary.span.line) == (
+        "EB902",
+        "conf/experiment/broken.yaml",
+        3,
+    )
+    assert "data/gone" in finding.message
+
+
+def test_an_option_that_hydra_refuses_alone_is_no_fault(tree: Path) -> None:
+    write(
+        tree,
+        {
+            "conf/data/odd.yaml": "defaults:\n  - override /nothing: here\n",
+            "conf/model/other.yaml": "defaults: [gone]\n",
+        },
+    )
+    assert check(".")[0] == []
+    assert check("conf/model/other.yaml") == ([], [])
+
+
+def test_a_file_that_only_an_experiment_names_is_checked_through_it(tree: Path) -> None:
+    write(
+        tree,
+        {
+            "conf/config.yaml": "defaults:\n  - exp: null\n  - _self_\noutput_dir: o\nper_device_train_batch_size: 4\n",
+            "conf/exp/zero.yaml": (
+                "# @package _global_\n# effbatch: target=32 world-size=8\ndeepspeed: ds.json\n"
+                "gradient_accumulation_steps: 2\n"
+            ),
+            "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}',
+        },
+    )
+    assert check("ds.json")[0] == [("EB101", "conf/config.yaml with exp=zero")]
+
+
+def test_settings_describe_a_run_of_a_tree(tree: Path) -> None:
+    write(
+        tree,
+        {
+            "effbatch.toml": (
+                '[[recipes]]\nname = "long"\nfiles = ["conf/train.yaml"]\noverrides = ["experiment=long"]\n'
+                "world-size = 16\ntarget = 2048\n"
+            ),
+            "conf/train.yaml": TREE["conf/train.yaml"].replace("devices: 8", "devices: 8\n  num_nodes: 2"),
+        },
+    )
+    found, names = check("conf/experiment/long.yaml")
+    assert (found, names) == ([], ["long"])
+    write(tree, {"conf/experiment/long.yaml": "# @package _global_\ntrainer:\n  accumulate_grad_batches: 2\n"})
+    assert check("conf/experiment/long.yaml")[0] == [("EB101", "long")]
