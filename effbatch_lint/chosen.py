@@ -93,9 +93,7 @@ class Primary:
         if refusal is not None:
             raise refusal
         chosen = " ".join(word.lstrip("+") for word in words)
-        return [
-            run._replace(name=f"{run.name or f'{run.path} with'} {chosen}", declaring=self._new(run)) for run in found
-        ]
+        return [run._replace(choice=chosen, declaring=self._new(run)) for run in found]
 
     def _new(self, run: Candidate) -> tuple[Document, ...] | None:
         """The files that a choice brings in: what the others declare is said of the primary as it stands. Where that is

@@ -114,7 +114,7 @@ def _read(call: Call) -> Read:
     covered = {path for recipe in described for path in recipe.config.files} | read.failed
     joined = project.joined(found, call.handed)
     for candidate in joined:
-        new = {one.source.path for one in candidate.declaring or ()} if candidate.choices and candidate.name else set()
+        new = {one.source.path for one in candidate.declaring or ()} if candidate.choice else set()
         if candidate.path not in covered or not new <= covered:
             try:
                 read.recipes.extend(recipes.from_candidate(candidate, call))
@@ -123,17 +123,35 @@ def _read(call: Call) -> Read:
             except Unreadable as error:
                 read.errors.append(error)
                 read.failed.add(candidate.path)
+    # Jobs of a sweep that differ in nothing which decides the batch are one recipe.
+    read.recipes[:] = {_answer(recipe): recipe for recipe in reversed(read.recipes)}.values()
+    read.recipes.reverse()
     # A file that another recipe names is a part of that recipe, and none of its own.
     included = {path for recipe in (*described, *read.recipes) for path in recipe.config.files if path != recipe.path}
     # A config that another one stands on is a recipe all the same; a part that another one names is none.
     included -= {base for candidate in joined for base in candidate.bases}
-    read.recipes[:] = [*described, *(recipe for recipe in read.recipes if recipe.path not in included)]
+    read.recipes[:] = [*described, *(r for r in read.recipes if r.path not in included or _is_new(r, read.recipes))]
     if through and call.handed:
         asked = {call.files.shown(path) for path in call.given}
         looked_up = {candidate.config.path for candidate in through}
         read.recipes[:] = [r for r in read.recipes if r.path not in looked_up or asked.intersection(r.config.files)]
     read.unread[:] = [unread for unread in dict.fromkeys(read.unread) if unread.path not in included]
     return read
+
+
+def _answer(recipe: Recipe) -> object:
+    """What tells one of several runs of a file from the others: its name, its targets and its numbers."""
+    if recipe.name is None:
+        return id(recipe)
+    return recipe.path, recipe.name, recipe.targets, *(str(batch.as_dict()) for batch in recipe.batches)
+
+
+def _is_new(recipe: Recipe, recipes: Iterable[Recipe]) -> bool:
+    """Whether a run of Hydra's holds files that no other recipe which includes its primary holds."""
+    others = [other for other in recipes if other.path != recipe.path and recipe.path in other.config.files]
+    return recipe.name is not None and not any(
+        set(other.config.files).issuperset(recipe.config.files) for other in others
+    )
 
 
 def _too_deep(path: str, call: Call) -> Unreadable:

@@ -32,12 +32,12 @@ _OWN = ("config-name", "cn", "config-path", "cp", "config-dir", "cd", "config_na
 
 class Composed(NamedTuple):
     """A run: its composed config, the texts of its files, and the files that it names and the project does not hold.
-    ``name`` and ``note`` are those of a multirun's job."""
+    ``swept`` and ``note`` are those of a multirun's job."""
 
     config: Config
     texts: tuple[str, ...]
     companions: Companions
-    name: str | None = None
+    swept: tuple[str, ...] = ()
     note: str | None = None
 
 
@@ -66,7 +66,7 @@ def runs(line: Launched, overrides: Sequence[str], handed: Sequence[str], code: 
     for job in jobs(run, multirun=multirun):
         config = job.composition.config
         companions = next(mine for opened, mine in made if opened is config.files)
-        found.append(Composed(*_told(config, line), companions, job.name, job.note))
+        found.append(Composed(*_told(config, line), companions, job.swept, job.note))
     return found
 
 

@@ -32,7 +32,9 @@ class Candidate(NamedTuple):
         bases: the files that it stands on, as shown.
         refusal: why the program would not compose it, when it would not.
         launched: the launch line that starts it, and lies over it.
-        name: tells it from the other runs of the same file; None for the only one.
+        name: tells it from the other runs of a script; None for the only one.
+        choice: what this tool chose to come to it: ``experiment=large``.
+        swept: of a multirun's job, the values that are swept.
         declaring: the files whose targets are this run's; None for the document's own.
         note: what should be known of how it was found.
         choices: of a run that Hydra composes, the option of each group.
@@ -47,6 +49,8 @@ class Candidate(NamedTuple):
     refusal: Unreadable | None = None
     launched: Launched | None = None
     name: str | None = None
+    choice: str = ""
+    swept: tuple[str, ...] = ()
     declaring: tuple[Document, ...] | None = None
     note: str | None = None
     choices: AbstractMapping[str, str | None] = {}
@@ -115,7 +119,6 @@ def _composed(document: Document, call: Call) -> list[Candidate]:
         if best is None and call.forced is not None:
             best = (call.forced, None)
         if best is not None:
-            name = None if job.name is None else f"{config.path} with {job.name}"
             companions = next(mine for files, mine in made if files is config.files)
             # Primary configs beside this one are runs of their own, though this one stands on them.
             folder = os.path.dirname(document.source.real)
@@ -123,7 +126,7 @@ def _composed(document: Document, call: Call) -> list[Candidate]:
             bases = tuple(one.source.path for one in beside if is_primary(one, ()))
             found.append(
                 Candidate(
-                    config, best[0], document, companions, best[1], bases, job.refusal, name=name, declaring=read,
+                    config, best[0], document, companions, best[1], bases, job.refusal, swept=job.swept, declaring=read,
                     note=job.note, choices=job.choices,
                 )
             )  # fmt: skip

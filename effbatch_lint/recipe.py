@@ -27,6 +27,7 @@ class Recipe(NamedTuple):
         unknown: declarations in the config that do not exist or do not read, with their places.
         missing: files that the config names and the project does not hold: (key, name).
         note: what should be known of how it was found.
+        remarking: the files whose comments speak of this run.
     """
 
     path: str
@@ -39,6 +40,7 @@ class Recipe(NamedTuple):
     unknown: tuple[tuple[Span | None, str], ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
     note: str | None = None
+    remarking: tuple[str, ...] = ()
 
     @property
     def reader(self) -> str:

@@ -61,18 +61,38 @@ def from_candidate(
             # Several declared sizes are several jobs: the script starts one of them.
             elsewhere = all(size.value != launch.world_size.value for size in chosen) and not options.world_sizes
             batches = (_checked(batches[0], launched, world_size if elsewhere else None), *batches[1:])
-        name = described.name if described is not None else candidate.name
+        name = described.name if described is not None else _name(candidate, batches)
         if len(chosen) > 1:
             name = f"{name or candidate.path} @ {world_size.value}"
         unknown = in_file.unknown if in_file is not None else ()
         missing = tuple(dict.fromkeys(candidate.companions.missing))
         recipes.append(
-            Recipe(candidate.path, config, framework, started, batches, targets, name, unknown, missing, candidate.note)
-        )
+            Recipe(
+                candidate.path, config, framework, started, batches, targets, name, unknown, missing, candidate.note,
+                _remarking(candidate),
+            )
+        )  # fmt: skip
     if launch.accelerate is not None:
         # Read only now: the launch file's own companion (a DeepSpeed JSON) is among them.
         config.files.extend(path for path in launch.accelerate.files if path not in config.files)
     return recipes
+
+
+def _name(candidate: Candidate, batches: tuple[Batch, ...]) -> str | None:
+    """What tells the run from others of its file: what was chosen, and of a sweep the values that decide its batch."""
+    keys = {origin.key for batch in batches for term in batch.terms().values() for origin in term.origins}
+    swept = [word for word in candidate.swept if word.partition("=")[0].lstrip("+~") in keys]
+    told = " ".join((*swept, candidate.choice)).strip()
+    return f"{candidate.name or candidate.path} with {told}" if told else candidate.name
+
+
+def _remarking(candidate: Candidate) -> tuple[str, ...]:
+    """A comment speaks of the run as its file stands; of one that this tool chose, the comments of what is new in it."""
+    files = candidate.config.files
+    if not candidate.choice or candidate.declaring is None:
+        return tuple(files)
+    new = {document.source.path for document in candidate.declaring}
+    return tuple(path for path in files if path in new)
 
 
 def _in_files(candidate: Candidate, call: Call) -> Declared | None:

@@ -74,7 +74,6 @@ def _told_apart(found: list[Candidate]) -> list[Candidate]:
         assert line is not None
         span = line.launch.span
         name = f"{line.script.source.path}:{span.line}" if span is not None else line.script.source.path
-        name = f"{name} with {candidate.name}" if candidate.name is not None else name
         line = line._replace(alone=bare < 2)  # noqa: PLR2004 - as above
         out.append(candidate._replace(launched=line, name=name))
     return out
@@ -126,7 +125,7 @@ def _composed(line: Launched, call: Call) -> list[Candidate]:
 
     jobs = composed(line, call.options.overrides, call.handed, call.code.of(line.script.source.real))
     return [
-        candidate._replace(name=job.name, note=job.note)
+        candidate._replace(swept=job.swept, note=job.note)
         for job in jobs
         if (candidate := project.recognised(job.config, job.texts, line, job.companions, call)) is not None
     ]

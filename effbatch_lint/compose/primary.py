@@ -30,11 +30,11 @@ _ANYTHING = Store({}, "it is not in the project")
 
 class Composed(NamedTuple):
     """What a file composes to. ``refusal`` is why Hydra would stop, where parts of the tree are not in the project:
-    what they may hold is unknown then, and the rest holds. ``name`` and ``note`` are those of a multirun's job."""
+    what they may hold is unknown then, and the rest holds. ``swept`` and ``note`` are those of a multirun's job."""
 
     config: Config
     refusal: Unreadable | None = None
-    name: str | None = None
+    swept: tuple[str, ...] = ()
     note: str | None = None
     choices: AbstractMapping[str, str | None] = {}
 
@@ -53,8 +53,8 @@ def composed(
     run = Run(code, (folder, *code.search_path), name, words, companion)
     try:
         return [
-            Composed(_resolved(composition, document, code), None, name, note, composition.choices)
-            for composition, name, note in jobs(run)
+            Composed(_resolved(composition, document, code), None, swept, note, composition.choices)
+            for composition, swept, note in jobs(run)
         ]
     except Unreadable as error:
         if error.code != "EB902":

@@ -51,11 +51,11 @@ class Run(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One run of a command line: what it composes; of a multirun, the values that tell it from the others, and what is
-    to be said when there are more than are looked at."""
+    """One run of a command line: what it composes; of a multirun, the swept values (``lr=0.1``), and what is to be said
+    when there are more jobs than are looked at."""
 
     composition: Composition
-    name: str | None = None
+    swept: tuple[str, ...] = ()
     note: str | None = None
 
 
@@ -87,6 +87,6 @@ def _jobs(run: Run, store: Store | None, *, multirun: bool) -> Iterator[Job]:
         legacy=run.legacy,
     )  # fmt: skip
     for words in every.jobs:
-        swept = [word.text for word in words if word.text.lstrip("+").partition("=")[0] in every.swept]
+        swept = tuple(word.text for word in words if word.text.lstrip("+").partition("=")[0] in every.swept)
         composition = run._replace(words=list(words)).composition(store)
-        yield Job(composition, " ".join(swept) or None, every.bounded)
+        yield Job(composition, swept, every.bounded)

@@ -7,6 +7,7 @@ A word must stand in every config of the framework that has a batch to check.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -83,13 +84,18 @@ def may_be_training(data: bytes) -> bool:
 
 def candidates(*texts: str, line: str = "") -> list[Framework]:
     """The frameworks of which a word stands in one of the texts, or in a launch line, imported now."""
-    texts = (*texts, line)
+    named = {module for text in (*texts, line) for module in _named(text)}
     return [
         load(module)
-        for module, words in TABLE
-        if any(word in text for word in words for text in texts)
-        or (line and any(word in line for word in PROGRAMS.get(module, ())))
+        for module, _ in TABLE
+        if module in named or (line and any(word in line for word in PROGRAMS.get(module, ())))
     ]
+
+
+@lru_cache(maxsize=1_024)
+def _named(text: str) -> tuple[str, ...]:
+    """The modules of which a word stands in a text; the parts of a config tree are asked for with every run of it."""
+    return tuple(module for module, words in TABLE if any(word in text for word in words))
 
 
 def load(module: str) -> Framework:

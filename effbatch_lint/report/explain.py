@@ -122,7 +122,9 @@ def _factor(sign: str, name: str, term: Term) -> Iterator[Row]:
         detail = term.formula or ""
     elif not term.known:
         detail = term.reason or ""
-    yield Row(sign, name, shown(term.value), detail, _places(term.origins) if term.how != "derived" else "")
+    # What a division gives has the places of all that is divided: those of one or two are worth the room.
+    brief = term.how != "derived" or len(term.origins) <= 2  # noqa: PLR2004 - as above
+    yield Row(sign, name, shown(term.value), detail, _places(term.origins) if brief else "")
 
 
 def _replicas(batch: Batch, launch: Launch) -> Iterator[Row]:
@@ -156,7 +158,7 @@ def _world(world: Term, launch: Launch) -> Iterator[Row]:
     if launch.nodes.known and launch.devices_per_node.known:
         detail = f"  {_nodes(launch)} x {shown(launch.devices_per_node.value)}"
     else:
-        detail = f"  {shown(world.value)} devices"
+        detail = f"  {shown(world.value)} device{'' if world.value == 1 else 's'}"
     places = _places(world.origins)
     if places:
         yield Row("", "", "", detail, places)

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 def check(_batch: Batch, context: Context) -> Iterator[Finding]:
     """A finding for each claim in the recipe's files that no batch of the recipe gives."""
-    for path in dict.fromkeys(context.recipe.config.files):
+    for path in dict.fromkeys(context.recipe.remarking):
         document = context.files.parsed(path)
-        claims = find_claims(document.source, document.kind) if document is not None else []
+        claims = find_claims(document.source, document.kind) if document is not None else ()
         if not claims:
             continue
         from effbatch_lint.targets.staleness import verdicts  # noqa: PLC0415 - few comments claim a batch

@@ -8,6 +8,7 @@ and neither is a sentence in which one word of its arithmetic is not understood.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -82,16 +83,18 @@ _MARKER = re.compile(r"(?:^|(?<=\s))(?:#|//)+[ \t]*(?P<text>.*)")
 _MOST = 200
 
 
-def find_claims(source: Source, kind: str) -> list[Claim]:
+@lru_cache(maxsize=512)
+def find_claims(source: Source, kind: str) -> tuple[Claim, ...]:
     """The claims in the comments of a file of ``kind`` yaml, toml, json or shell, in order.
 
     Nearly every file makes none: its lines are looked over, then what looks like a comment is read, and only where that
-    makes a claim is the file scanned for what really is a comment.
+    makes a claim is the file scanned for what really is a comment. The parts of a config tree are asked for with every
+    run of it.
     """
     lines = source.text.split("\n")
     candidates = [number for number, line in enumerate(lines) if ("#" in line or "//" in line) and may_claim(line)]
     if not candidates or len(candidates) > _MOST:
-        return []  # none, or a file that somebody's program writes
+        return ()  # none, or a file that somebody's program writes
     from effbatch_lint.documents.comments import Comment, comments  # noqa: PLC0415 - as the docstring says
     from effbatch_lint.targets.remark_reading import claims  # noqa: PLC0415 - as the docstring says
 
@@ -101,7 +104,7 @@ def find_claims(source: Source, kind: str) -> list[Claim]:
         if match is not None:
             span = source.span(number + 1, match.start("text") + 1, len(match["text"]))
             rough.append(Comment(match["text"].rstrip(), span, lines[number][: match.start()].strip()))
-    return claims(comments(source, kind)) if claims(rough) else []
+    return tuple(claims(comments(source, kind))) if claims(rough) else ()
 
 
 def may_claim(line: str) -> bool:
