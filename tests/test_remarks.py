@@ -15,7 +15,7 @@ from effbatch_lint.terms import Origin, Term, unknown
 
 
 def claims(text: str, kind: str = "yaml") -> list[Claim]:
-    return list(find_claims(Source("config." + kind, "config." + kind, text), kind))
+    return list(find_claims(Source("train.yaml", "/train.yaml", text), kind))
 
 
 def shown(claim: Claim) -> str:
