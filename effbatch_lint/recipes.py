@@ -61,6 +61,9 @@ def from_candidate(
             # Several declared sizes are several jobs: the script starts one of them.
             elsewhere = all(size.value != launch.world_size.value for size in chosen) and not options.world_sizes
             batches = (_checked(batches[0], launched, world_size if elsewhere else None), *batches[1:])
+        file = config if framework.role == "launcher" else started.accelerate
+        if launched is None and file is not None and batches:
+            batches = (_beside(batches[0], file, chosen), *batches[1:])
         name = described.name if described is not None else launched.name if launched is not None else None
         if len(chosen) > 1:
             name = f"{name or candidate.path} @ {world_size.value}"
@@ -88,6 +91,14 @@ def _checked(batch: Batch, launched: Launched, stated: Term | None) -> Batch:
     from effbatch_lint.launch_checks import checked  # noqa: PLC0415 - only a script states a launch
 
     return checked(batch, launched.launch, stated, alone=launched.alone)
+
+
+def _beside(batch: Batch, file: Config, declared: tuple[Term, ...]) -> Batch:
+    """The batch of a run whose launch file is at hand; several declared sizes are several jobs, one of them the file's."""
+    from effbatch_lint.frameworks.parts.accelerate_launch import other_world  # noqa: PLC0415 - few runs have a launch file
+
+    found = tuple(other_world(file, declared))
+    return batch._replace(problems=(*batch.problems, *found)) if found else batch
 
 
 def _declared(config: Config, document: Document, call: Call) -> Declared | None:

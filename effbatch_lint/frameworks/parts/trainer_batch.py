@@ -70,8 +70,10 @@ def trainer_batch(config: Config, launch: Launch, example: Example) -> Batch:
         *_contradictions(arguments, micro, accumulation),
         *_deepspeed_problems(arguments, micro, accumulation),
     ]
-    if arguments.launch_file is not None and not launch.world_size.known:
-        problems.extend(accelerate_launch.launch_problems(arguments.launch_file))
+    if arguments.launch_file is not None:
+        problems.extend(accelerate_launch.refusals(arguments.launch_file))
+        if not launch.world_size.known:
+            problems.extend(accelerate_launch.launch_problems(arguments.launch_file))
     json = arguments.deepspeed.config
     whole = None
     if arguments.accelerator is not None and arguments.accelerator.flag("split_batches"):
