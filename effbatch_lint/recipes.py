@@ -9,6 +9,8 @@ from effbatch_lint.recipe import Recipe
 from effbatch_lint.terms import Origin, Term
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from effbatch_lint.batch import Batch
     from effbatch_lint.call import Call
     from effbatch_lint.compose.config import Config
@@ -30,13 +32,29 @@ def from_candidate(
     Raises:
         Unreadable: a file that the config names cannot be read.
     """
+    found = _recipes(candidate, call, described, accelerate, [])
+    # Which files a config names is known only when its batch was read; few of them declare anything.
+    companions = candidate.companions.documents
+    speaking = [each for each in companions if "ffbatch" in each.source.text and each is not candidate.document]
+    return _recipes(candidate, call, described, accelerate, speaking) if speaking else found
+
+
+def _recipes(
+    candidate: Candidate,
+    call: Call,
+    described: RecipeSettings | None,
+    accelerate: Config | None,
+    companions: Sequence[Document],
+) -> list[Recipe]:
     config, framework = candidate.config, candidate.framework
     options, settings = call.options, call.settings
     launched = candidate.launched
     launch = launched.launch if launched is not None else Launch.nothing()
-    in_file = _declared(config, candidate.document if launched is None else launched.script, call)
+    in_file = _declared(config, candidate.document if launched is None else launched.script, call, candidate.lines)
     if launched is not None and candidate.document.source.real != launched.script.source.real:
-        in_file = _joined(in_file, _declared(config, candidate.document, call))
+        in_file = _joined(in_file, _declared(config, candidate.document, call, candidate.lines))
+    for part in (*candidate.parts, *companions):
+        in_file = _joined(in_file, _declared(None, part, call))
     chosen = (
         tuple(
             Term(size, "declared", (Origin(None, "--world-size", f"--world-size {size}"),), key="--world-size")
@@ -69,7 +87,11 @@ def from_candidate(
             name = f"{name or candidate.path} @ {world_size.value}"
         unknown = in_file.unknown if in_file is not None else ()
         missing = tuple(dict.fromkeys(candidate.companions.missing))
-        recipes.append(Recipe(candidate.path, config, framework, started, batches, targets, name, unknown, missing))
+        recipes.append(
+            Recipe(
+                candidate.path, config, framework, started, batches, targets, name, unknown, missing, candidate.lines
+            )
+        )
     if launch.accelerate is not None:
         # Read only now: the launch file's own companion (a DeepSpeed JSON) is among them.
         config.files.extend(path for path in launch.accelerate.files if path not in config.files)
@@ -101,10 +123,24 @@ def _beside(batch: Batch, file: Config, declared: tuple[Term, ...]) -> Batch:
     return batch._replace(problems=(*batch.problems, *found)) if found else batch
 
 
-def _declared(config: Config, document: Document, call: Call) -> Declared | None:
-    """What the config's own files declare; None, at no cost, for a file that does not hold the word."""
+def _declared(
+    config: Config | None, document: Document, call: Call, lines: tuple[int, int] | None = None
+) -> Declared | None:
+    """What the config's own files declare; None, at no cost, for a file that does not hold the word.
+
+    Args:
+        config: the run's, for its ``effbatch:`` node; None for a further file, whose comments alone speak.
+        document: the file.
+        call: the files.
+        lines: those that count, in a file of several documents.
+    """
     if "ffbatch" not in document.source.text:
         return None
     from effbatch_lint.targets.declared import declared  # noqa: PLC0415 - most configs declare nothing
 
-    return declared(config, call.files.pragmas(document))
+    pragmas = call.files.pragmas(document)
+    if lines is not None:
+        from effbatch_lint.documents.pragmas import within  # noqa: PLC0415 - as above
+
+        pragmas = within(pragmas, lines)
+    return declared(config, pragmas)
