@@ -181,8 +181,23 @@ class Batch(NamedTuple):
 
     @property
     def all_problems(self) -> tuple[Problem, ...]:
-        """The layout's problems and the framework's, each once."""
-        return tuple(dict.fromkeys((*self.layout.problems, *self.problems)))
+        """The layout's problems and the framework's, each once; else a factor that makes no batch."""
+        found = tuple(dict.fromkeys((*self.layout.problems, *self.problems)))
+        return found if any(problem.refuses for problem in found) else (*found, *self._too_small())
+
+    def _too_small(self) -> tuple[Problem, ...]:
+        """A factor of 0 or below, which no framework trains with, whether it checks or divides by it."""
+        layout = self.layout
+        degrees = {"tensor": layout.tensor, "pipeline": layout.pipeline, "context": layout.context}
+        factors = {
+            "micro batch": self.micro, "accumulation": self.accumulation, **degrees, "replicas": layout.replicas,
+            "global batch": self.global_batch,
+        }  # fmt: skip
+        for name, term in factors.items():
+            if term is not None and term.value is not None and term.value <= 0:
+                message = f"{term.key or name} is {shown(term.value)}, and no step can be made of less than 1"
+                return (Problem("EB304", message, (term,), refuses=True, help=f"set {term.key or name} to 1 or more"),)
+        return ()
 
     @property
     def refused(self) -> str | None:
@@ -206,6 +221,13 @@ class Batch(NamedTuple):
     @property
     def tokens_per_step(self) -> Term | None:
         """T, in tokens per optimizer step (at most, when ``tokens_bound`` says so); None where items have none."""
+        tokens, length = self._tokens(), self.sequence_length
+        if tokens is None or tokens.value is None or tokens.value > 0:
+            return tokens
+        written = tokens if length is None else length
+        return unknown(f"{written.key or 'the length'} is {shown(written.value)}, which limits no row", *tokens.origins)
+
+    def _tokens(self) -> Term | None:
         if self.refused is not None:
             return None if self.sequence_length is None else self.effective
         if self.tokens is not None:

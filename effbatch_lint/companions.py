@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Companions:
-    """Finds the files that one config names, and remembers which it could not find.
+    """Finds the files that one config names, and remembers which it read and which it could not find.
 
     ``handed`` are the absolute paths of the files of the same call. ``first`` is asked before the project: a launch
     script writes files, and knows the folder that it runs in.
@@ -35,6 +35,7 @@ class Companions:
         first: Callable[[str], Document | None] | None = None,
     ) -> None:
         self.missing: list[tuple[str, str]] = []
+        self.documents: list[Document] = []
         self._files = files
         self._path = os.path.abspath(path)
         self._read = read
@@ -52,8 +53,7 @@ class Companions:
             if not document.mappings:
                 self.missing.append((key, name))
                 return None
-            self._read.append(document.source.path)
-            return Config(document.mappings[0], document.source.path, document.dialect)
+            return self._of(document)
         chain = [self._path]
         found: Config | None = None
         while True:
@@ -99,7 +99,10 @@ class Companions:
 
     def _config(self, path: str) -> Config | None:
         document = self._files.document(path)
-        if not document.mappings:
-            return None
+        return self._of(document) if document.mappings else None
+
+    def _of(self, document: Document) -> Config:
+        if all(document is not known for known in self.documents):
+            self.documents.append(document)
         self._read.append(document.source.path)
         return Config(document.mappings[0], document.source.path, document.dialect)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -52,14 +53,18 @@ class Files:
         return display(path, self.base)
 
     def content(self, path: str) -> bytes:
-        """The raw bytes of a file.
+        """The bytes of a file, in UTF-8 where it was in UTF-16 with a mark: whoever looks for a word finds it.
 
         Raises:
             Unreadable: see :func:`effbatch_lint.source.read_bytes`.
         """
         key = os.path.abspath(path)
         if key not in self._bytes:
-            self._bytes[key] = read_bytes(key, self.roots, shown=self.shown(path))
+            data = read_bytes(key, self.roots, shown=self.shown(path))
+            if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                with contextlib.suppress(UnicodeDecodeError):  # whoever parses the file says where it is broken
+                    data = data.decode("utf-16").encode()
+            self._bytes[key] = data
         return self._bytes[key]
 
     def quietly(self, path: str) -> bytes | None:

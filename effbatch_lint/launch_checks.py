@@ -25,7 +25,12 @@ def checked(batch: Batch, launch: Launch, declared: Term | None, *, alone: bool)
         declared: the world size that the files declare for this tool.
         alone: whether the script starts nothing else that could take a part of the job's devices.
     """
-    found = (*_declared(launch, declared), *_allocated(launch, alone=alone), *_truncated(batch))
+    found = (
+        *_declared(launch, declared),
+        *_allocated(launch, alone=alone),
+        *_one_of_many(launch),
+        *_truncated(batch),
+    )
     return batch._replace(problems=(*batch.problems, *found)) if found else batch
 
 
@@ -59,6 +64,22 @@ def _allocated(launch: Launch, *, alone: bool) -> Iterator[Problem]:
     world = launch.world_size
     if devices is not None and devices.value and world.value and world.value > devices.value:
         yield _conflict(launch, devices, world, "devices")
+
+
+def _one_of_many(launch: Launch) -> Iterator[Problem]:
+    """``accelerate launch --multi_gpu --num_processes 1``: the flags are compared before any file is read."""
+    if launch.launcher != "accelerate":
+        return
+    flags = {option.name.replace("-", "_"): option for option in launch.options}
+    number = flags.get("num_processes")
+    if "multi_gpu" in flags and number is not None and number.text == "1" and number.note is None:
+        yield Problem(
+            "EB304",
+            "--multi_gpu wants at least 2 processes, and --num_processes is 1",
+            (Term(1, "read", number.origins, key="--num_processes"),),
+            refuses=True,
+            help="leave --multi_gpu out for one process",
+        )
 
 
 def _conflict(launch: Launch, given: Term, started: Term, what: str) -> Problem:

@@ -12,6 +12,7 @@ from effbatch_lint.compose.marks import is_primary
 from effbatch_lint.compose.merge import environment, layered, override, stacked
 from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks import table
+from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.launch import Launch
     from effbatch_lint.launched import Launched
-    from effbatch_lint.source import Unreadable
 
 
 class Candidate(NamedTuple):
@@ -38,6 +38,8 @@ class Candidate(NamedTuple):
         declaring: the files whose targets are this run's; None for the document's own.
         note: what should be known of how it was found.
         choices: of a run that Hydra composes, the option of each group.
+        lines: the first and last line of the document, in a file of several.
+        parts: further files of the run that are merged into the config, or start it.
     """
 
     config: Config
@@ -54,12 +56,18 @@ class Candidate(NamedTuple):
     declaring: tuple[Document, ...] | None = None
     note: str | None = None
     choices: AbstractMapping[str, str | None] = {}
+    lines: tuple[int, int] | None = None
+    parts: tuple[Document, ...] = ()
 
     @property
     def path(self) -> str:
         """The file that a person would name for it."""
         return self.config.path if self.launched is None else self.launched.script.source.path
 
+
+# A file holds a few configs at the most; one of hundreds is a list of something else, and every one of them is read whole.
+MAX_CONFIGS = 200
+MAX_DOCUMENTS = 2_000
 
 # A program of the framework's own is a surer sign than any number of keys.
 _STARTED = 100
@@ -72,13 +80,17 @@ def candidates(document: Document, call: Call, launched: Launched | None = None)
 
     Raises:
         ValueError: an override that is no ``KEY=VALUE``.
+        Unreadable: more than :data:`MAX_CONFIGS` configs.
     """
     if is_primary(document, call.options.overrides):
         return _composed(document, call)
     found = []
-    for root in document.mappings or ([Mapping({}, None)] if document.kind == "shell" else []):
+    roots = document.mappings or ([Mapping({}, None)] if document.kind == "shell" else [])
+    line = "" if launched is None else launched.text
+    ranges = document.lines or [None for _ in roots]
+    for root, lines in zip(roots[:MAX_DOCUMENTS], ranges, strict=False):
         tree = _standing(document, root, call)
-        known = _known(tree.texts, call, "" if launched is None else launched.text)
+        known = _known(tree.texts, call, line)
         if not known:
             continue
         config, companions = _config(document, tree, call, launched)
@@ -90,7 +102,13 @@ def candidates(document: Document, call: Call, launched: Launched | None = None)
             dialect = "json" if document.kind == "json" else chosen.dialect
             config = _resolved(config.with_dialect(dialect), document, tree.texts, launched, call)
             bases = tuple(base.source.path for base in tree.bases)
-            found.append(Candidate(config, chosen, document, companions, runner_up, bases, launched=launched))
+            found.append(
+                Candidate(config, chosen, document, companions, runner_up, bases, launched=launched, lines=lines)
+            )
+        if len(found) > MAX_CONFIGS:
+            raise Unreadable(
+                document.source.span(), f"more than the limit of {MAX_CONFIGS} training configs in one file"
+            )
     return found
 
 
@@ -263,6 +281,7 @@ def one_run(found: list[Candidate]) -> tuple[Candidate | None, Config | None]:
     main = merged(trainers) if len(trainers) > 1 else trainers[0]
     if launcher is not None:
         main.config.files.extend(launcher.config.files)
+        main = main._replace(parts=(*main.parts, launcher.document))
     if engine is not None and not main.config.has("deepspeed"):
         root = override(main.config.root, f"deepspeed={engine.document.source.real}", note="files of the recipe")
         main = main._replace(config=main.config.over(root))
@@ -280,7 +299,8 @@ def merged(run: list[Candidate]) -> Candidate:
         if not word.startswith(("env:", "arg:")):
             root = override(root, word)
     first.config.files.extend(path for part in run[1:] for path in part.config.files)
-    return first._replace(config=first.config.over(root))
+    parts = tuple(part.document for part in run[1:] if part.document is not first.document)
+    return first._replace(config=first.config.over(root), parts=parts)
 
 
 def root_of(path: str) -> str:

@@ -25,6 +25,7 @@ class Recipe(NamedTuple):
         targets: what the effective batch is declared to be, and where.
         name: from the settings, or what tells it from the other runs of its file.
         unknown: declarations in the config that do not exist or do not read, with their places.
+        lines: the first and last line of the config's document, in a file of several.
         missing: files that the config names and the project does not hold: (key, name).
         note: what should be known of how it was found.
         remarking: the files whose comments speak of this run.
@@ -41,6 +42,13 @@ class Recipe(NamedTuple):
     missing: tuple[tuple[str, str], ...] = ()
     note: str | None = None
     remarking: tuple[str, ...] = ()
+    lines: tuple[int, int] | None = None
+
+    def holds(self, span: Span) -> bool:
+        """Whether a place is a part of this run: in one of its files, and not in another document of the config's own."""
+        if span.path != self.config.path or self.lines is None:
+            return span.path in self.config.files
+        return self.lines[0] <= span.line <= self.lines[1]
 
     @property
     def reader(self) -> str:

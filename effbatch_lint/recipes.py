@@ -9,6 +9,8 @@ from effbatch_lint.recipe import Recipe
 from effbatch_lint.terms import Origin, Term
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from effbatch_lint.batch import Batch
     from effbatch_lint.call import Call
     from effbatch_lint.compose.config import Config
@@ -30,11 +32,25 @@ def from_candidate(
     Raises:
         Unreadable: a file that the config names cannot be read.
     """
+    found = _recipes(candidate, call, described, accelerate, [])
+    # Which files a config names is known only when its batch was read; few of them declare anything.
+    companions = candidate.companions.documents
+    speaking = [each for each in companions if "ffbatch" in each.source.text and each is not candidate.document]
+    return _recipes(candidate, call, described, accelerate, speaking) if speaking else found
+
+
+def _recipes(
+    candidate: Candidate,
+    call: Call,
+    described: RecipeSettings | None,
+    accelerate: Config | None,
+    companions: Sequence[Document],
+) -> list[Recipe]:
     config, framework = candidate.config, candidate.framework
     options, settings = call.options, call.settings
     launched = candidate.launched
     launch = launched.launch if launched is not None else Launch.nothing()
-    in_file = _in_files(candidate, call)
+    in_file = _in_files(candidate, call, companions)
     chosen = (
         tuple(
             Term(size, "declared", (Origin(None, "--world-size", f"--world-size {size}"),), key="--world-size")
@@ -61,6 +77,9 @@ def from_candidate(
             # Several declared sizes are several jobs: the script starts one of them.
             elsewhere = all(size.value != launch.world_size.value for size in chosen) and not options.world_sizes
             batches = (_checked(batches[0], launched, world_size if elsewhere else None), *batches[1:])
+        file = config if framework.role == "launcher" else started.accelerate
+        if launched is None and file is not None and batches:
+            batches = (_beside(batches[0], file, chosen), *batches[1:])
         name = described.name if described is not None else _name(candidate, batches)
         if len(chosen) > 1:
             name = f"{name or candidate.path} @ {world_size.value}"
@@ -69,7 +88,7 @@ def from_candidate(
         recipes.append(
             Recipe(
                 candidate.path, config, framework, started, batches, targets, name, unknown, missing, candidate.note,
-                _remarking(candidate),
+                _remarking(candidate), candidate.lines,
             )
         )  # fmt: skip
     if launch.accelerate is not None:
@@ -95,20 +114,22 @@ def _remarking(candidate: Candidate) -> tuple[str, ...]:
     return tuple(path for path in files if path in new)
 
 
-def _in_files(candidate: Candidate, call: Call) -> Declared | None:
+def _in_files(candidate: Candidate, call: Call, companions: Sequence[Document]) -> Declared | None:
     """What the files of a run declare, the first that states a world size before the others: the launch script, what a
-    choice of Hydra's brings in, the config itself and the parts it is composed of."""
+    choice of Hydra's brings in, the config itself, the parts it is composed of, and the files that it names."""
     script = () if candidate.launched is None else (candidate.launched.script,)
-    declaring: tuple[Document, ...] = (*script, candidate.document)
+    own = (candidate.document,) if candidate.declaring is None else candidate.declaring
+    declaring: tuple[Document, ...] = (*script, *own, *candidate.parts, *companions)
     others: tuple[Document, ...] = ()
     if candidate.declaring is not None:
-        declaring = (*script, *candidate.declaring)
         parts = (call.files.parsed(shown) for shown in candidate.config.files)
         others = tuple(document for document in parts if document is not None)
     found: Declared | None = None
     of_run = {document.source.real for document in declaring}
+    of_config = {document.source.real for document in (*script, *own)}
     for real, document in {one.source.real: one for one in (*declaring, *others)}.items():
-        stated = _declared(candidate.config, document, call)
+        lines = candidate.lines if document is candidate.document else None
+        stated = _declared(candidate.config if real in of_config else None, document, call, lines)
         if stated is not None and real not in of_run:
             stated = stated._replace(targets=())
         found = _joined(found, stated)
@@ -132,10 +153,32 @@ def _checked(batch: Batch, launched: Launched, stated: Term | None) -> Batch:
     return checked(batch, launched.launch, stated, alone=launched.alone)
 
 
-def _declared(config: Config, document: Document, call: Call) -> Declared | None:
-    """What the config's own files declare; None, at no cost, for a file that does not hold the word."""
+def _beside(batch: Batch, file: Config, declared: tuple[Term, ...]) -> Batch:
+    """The batch of a run whose launch file is at hand; several declared sizes are several jobs, one of them the file's."""
+    from effbatch_lint.frameworks.parts.accelerate_launch import other_world  # noqa: PLC0415 - few runs have a launch file
+
+    found = tuple(other_world(file, declared))
+    return batch._replace(problems=(*batch.problems, *found)) if found else batch
+
+
+def _declared(
+    config: Config | None, document: Document, call: Call, lines: tuple[int, int] | None = None
+) -> Declared | None:
+    """What the config's own files declare; None, at no cost, for a file that does not hold the word.
+
+    Args:
+        config: the run's, for its ``effbatch:`` node; None for a further file, whose comments alone speak.
+        document: the file.
+        call: the files.
+        lines: those that count, in a file of several documents.
+    """
     if "ffbatch" not in document.source.text:
         return None
     from effbatch_lint.targets.declared import declared  # noqa: PLC0415 - most configs declare nothing
 
-    return declared(config, call.files.pragmas(document))
+    pragmas = call.files.pragmas(document)
+    if lines is not None:
+        from effbatch_lint.documents.pragmas import within  # noqa: PLC0415 - as above
+
+        pragmas = within(pragmas, lines)
+    return declared(config, pragmas)

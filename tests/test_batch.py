@@ -256,3 +256,34 @@ def test_a_target_is_met_within_its_tolerance(number: int | Fraction, tolerance:
     quantity = parse_quantity("2048")
     assert quantity is not None
     assert Target(quantity, Origin(None), "argument", tolerance).met_by(number) == met
+
+
+# -- numbers that make no batch ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [0, -1])
+@pytest.mark.parametrize("name", ["micro", "accumulation", "tensor", "pipeline", "context"])
+def test_a_factor_below_one_is_refused(name: str, value: int) -> None:
+    factors = {"micro": read(8), "accumulation": read(4), "tensor": ONE, "pipeline": ONE, "context": ONE}
+    factors[name] = read(value, "my_key")
+    layout = Layout.of_world(
+        read(64), tensor=factors["tensor"], pipeline=factors["pipeline"], context=factors["context"]
+    )
+    found = Batch(factors["micro"], factors["accumulation"], layout)
+    assert found.effective.value is None
+    assert "my_key" in (found.refused or "") or "cannot be divided" in (found.refused or "")
+
+
+def test_a_part_of_an_item_is_no_factor_below_one() -> None:
+    quarter = Batch(read(Fraction(1, 4)), read(4), Layout.of_world(read(64)))
+    assert quarter.refused is None
+    assert quarter.effective.value == 64
+
+
+@pytest.mark.parametrize("length", [0, -1])
+def test_a_length_below_one_limits_nothing(length: int) -> None:
+    found = batch(length=length)
+    assert found.effective.value == 2_048
+    assert found.tokens_per_step is not None
+    assert found.tokens_per_step.value is None
+    assert "limits no row" in (found.tokens_per_step.reason or "")

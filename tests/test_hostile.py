@@ -60,8 +60,6 @@ TEXTS: dict[str, tuple[str | bytes, str | None, str]] = {
     "base-60-float.yaml": (nanotron("1" + ":59" * 30 + ".5"), None, ""),
     "infinite.yaml": (nanotron(".inf"), None, ""),
     "no-number.yaml": (nanotron(".nan"), None, ""),
-    "negative.yaml": (nanotron("-2"), None, ""),
-    "zero.yaml": (GOOD.replace("tp: 1", "tp: 0"), None, ""),
     "latin-1.yaml": (GOOD.encode() + b"# caf\xe9\n", "EB901", "byte 0xe9: the text is not UTF-8"),
     "latin-1-of-no-framework.yaml": (b"name: caf\xe9\n", "EB901", "byte 0xe9: the text is not UTF-8"),
     "utf-16-cut.yaml": (b"\xff\xfe" + GOOD.encode("utf-16-le")[:-1], "EB901", "the text is not UTF-16"),
@@ -323,3 +321,13 @@ def test_a_snippet_of_one_huge_line_is_cut_around_its_caret(project: Path, run: 
     assert "| ... " in out
     assert "tokens: {micro_batch_size: 2" in out
     assert max(map(len, out.split("\n"))) < 300
+
+
+@pytest.mark.parametrize(("old", "new", "key"), [("size: 2", "size: -2", "micro_batch_size"), ("tp: 1", "tp: 0", "tp")])
+def test_a_number_that_makes_no_batch_is_one_finding(project: Path, run: Run, old: str, new: str, key: str) -> None:
+    write(project, "zero.yaml", GOOD.replace(old, new))
+    status, out, err = run("check", "--output-format", "concise", "zero.yaml")
+    assert (status, err) == (1, "")
+    assert "EB304" in out
+    assert key in out
+    assert out.count("\n") == 1

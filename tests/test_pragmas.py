@@ -81,6 +81,7 @@ def test_yaml_comments(text: str, expected: list[str]) -> None:
             '{"a": "x // y", // one\n "b": "#", # two\n "c": 1 /* three\n  four */}\n',
             ["one", "two", "three", "four"],
         ),
+        ("json", '/*\n * one\n ** two\n *three\n */\n{"a": 1}', ["", "one", "two", "*three", ""]),
         ("json", "{'a': 'x // y', b: http://z, c: it's // one\n, d: 5// two\n}", ["one", "two"]),
         ("shell", "#!/bin/bash\necho $# ${#x} a#b 'x # y' \"x # y\" # one\n", ["!/bin/bash", "one"]),
         ("shell", "cat <<EOF\n# in\nEOF\necho \\# x;# one\n", ["one"]),
@@ -99,6 +100,9 @@ def test_comments_of_other_formats(kind: str, text: str, expected: list[str]) ->
         ("json", '"'),
         ("json", '"\\'),
         ("json", "'"),
+        ("json", "'''\"\\\""),
+        ("json", "'''\""),
+        ("json", '\\"'),
         ("shell", "<<'A' "),
         ("shell", "<<A\n"),
         ("shell", '"'),
@@ -195,6 +199,7 @@ def test_declarations_with_their_places() -> None:
         "#effbatch:target = 2048 unit = pair",
         'x: 1 # per device # effbatch: target="2048 pairs"',
         "## effbatch : target=2048; unit=pairs # as in the paper",
+        "# # effbatch: target=2048 unit=pairs",
     ],
 )
 def test_ways_to_write_a_declaration(text: str) -> None:
@@ -238,6 +243,9 @@ def test_pragmas_in_json_toml_and_shell() -> None:
         ("effbatch-lint: target=8", "effbatch-lint:", "effbatch-lint: is no pragma", "write effbatch:"),
         ("effbatch target=8", "effbatch", "effbatch is no pragma", "write effbatch:"),
         ("effbatch ignore[EB301]", "effbatch", "effbatch is no pragma", "write effbatch:"),
+        ("Effbatch: target=8", "Effbatch:", "Effbatch: is no pragma", "write effbatch:"),
+        ("EFFBATCH: target=8", "EFFBATCH:", "EFFBATCH: is no pragma", "write effbatch:"),
+        ("EFFBATCH ignore[EB301]", "EFFBATCH", "EFFBATCH is no pragma", "write effbatch:"),
     ],
 )
 def test_what_is_no_pragma(comment: str, place: str, message: str, help: str | None) -> None:
@@ -250,7 +258,14 @@ def test_what_is_no_pragma(comment: str, place: str, message: str, help: str | N
 
 
 @pytest.mark.parametrize(
-    "comment", ["see effbatch-lint for why", "effbatch lint is run in CI", "the effbatch: colon", "my-effbatch: x"]
+    "comment",
+    [
+        "EFFBATCH: 64 in all",
+        "see effbatch-lint for why",
+        "effbatch lint is run in CI",
+        "the effbatch: colon",
+        "my-effbatch: x",
+    ],
 )
 def test_prose_that_names_the_tool_is_no_pragma(comment: str) -> None:
     assert read_pragmas(source(f"# {comment}\n"), "yaml") == ((), (), (), ())

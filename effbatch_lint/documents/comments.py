@@ -48,7 +48,8 @@ _PATTERNS = {
     r"(?<![^\s;&|()])(?P<comment>#[^\n]*)",
 }
 _HEADING = 4_000  # characters: a longer heading is scanned like any other comment
-_MARKER = re.compile(r"(?:#+|//+|/\*+)?[ \t]*")
+# The marker of a comment, or the star that a line of a /* */ comment begins with.
+_MARKER = re.compile(r"(?:#+|//+|/\*+|[ \t]*\*+(?=[ \t]|$))?[ \t]*")
 
 
 def comments(source: Source, kind: str) -> list[Comment]:

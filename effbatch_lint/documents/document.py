@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,6 +49,21 @@ class Document(NamedTuple):
     def dialect(self) -> Dialect:
         """How scalars are typed where no framework says otherwise."""
         return "json" if self.kind == "json" else "pyyaml"
+
+    @property
+    def lines(self) -> list[tuple[int, int] | None]:
+        """The first and last line of each of ``mappings``, comments included; None in a file of one document."""
+        if len(self.roots) < 2:  # noqa: PLR2004 - several
+            return [None for _ in self.mappings]
+        text = self.source.text.split("\n")
+        # In no scalar of any style may a line begin so (YAML 1.2.2, 9.1.2).
+        starts = [number for number, line in enumerate(text, 1) if line[:3] == "---" and not line[3:4].strip()]
+        found: list[tuple[int, int] | None] = []
+        for root in self.mappings:
+            at = bisect_right(starts, root.span.line) if root.span is not None else 0
+            first = 1 if root is self.roots[0] or not at else starts[at - 1]
+            found.append((first, starts[at] - 1 if at < len(starts) else len(text)))
+        return found
 
     @property
     def mappings(self) -> list[Mapping]:

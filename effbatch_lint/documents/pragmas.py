@@ -71,6 +71,18 @@ class Pragmas(NamedTuple):
     unknown: tuple[Unknown, ...] = ()
 
 
+def within(pragmas: Pragmas, lines: tuple[int, int]) -> Pragmas:
+    """What is declared on these lines: of a file of several documents, what belongs to one of them.
+
+    An ignore comment is asked for by its own line, and a word that does not exist is said once for the whole file.
+    """
+    first, last = lines
+    return pragmas._replace(
+        targets=tuple(each for each in pragmas.targets if first <= each.span.line <= last),
+        world_sizes=tuple(each for each in pragmas.world_sizes if first <= each.span.line <= last),
+    )
+
+
 WORDS = ("target", "tokens", "unit", "world-size", "tolerance", "ignore", "ignore-file")
 """The words of a pragma."""
 
@@ -90,7 +102,9 @@ _VALUES = {
 _NOTHING = Pragmas()
 # The colon may be missing where a word follows that only a pragma has: that is a typing error, not prose.
 _PRAGMA = re.compile(
-    r"(?:^|#[ \t]*)(?P<name>[Ee]ffbatch(?:[-_ ]lint)?)"
+    # In capitals it may be somebody's variable: a word of ours must follow.
+    r"(?:^|#[ \t]*)(?P<name>[Ee]ffbatch(?:[-_ ]lint)?|EFFBATCH(?:[-_ ]LINT)?(?=[ \t]*:?[ \t]*(?:(?:target|tokens|world.size)"
+    r"[ \t]*=|ignore(?:.file)?\[)))"
     r"(?P<colon>[ \t]*:|(?=[ \t]+(?:target|tokens|world.size|unit|tolerance)[ \t]*=)|(?=[ \t]+ignore(?:.file)?\[))"
     r"[ \t]*(?P<words>[^#]*)"
 )
@@ -110,17 +124,21 @@ def read_pragmas(source: Source, kind: str, codes: Collection[str] | None = None
 
     ``codes`` are the rules that exist; without them every code of the form EB000 is taken for one.
     """
-    if "ffbatch" not in source.text:
+    if "ffbatch" not in source.text and "EFFBATCH" not in source.text:
         return _NOTHING
     from effbatch_lint.documents.comments import comments, heading  # noqa: PLC0415 - few files hold a pragma
 
     reader = _Reader(source.text, codes)
     above = heading(source, kind)
     # Most pragmas stand at the top of their file, where there is nothing yet that a "#" could be a part of.
-    said_above = sum(comment.text.count("ffbatch") for comment in above)
-    for comment in above if said_above == source.text.count("ffbatch") else comments(source, kind):
+    said_above = sum(_said(comment.text) for comment in above)
+    for comment in above if said_above == _said(source.text) else comments(source, kind):
         reader.read(comment)
     return reader.pragmas
+
+
+def _said(text: str) -> int:
+    return text.count("ffbatch") + text.count("EFFBATCH")
 
 
 class _Reader:

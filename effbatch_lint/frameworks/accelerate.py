@@ -24,6 +24,7 @@ from effbatch_lint.frameworks.parts.accelerate_launch import (
     launch_layout,
     launch_problems,
     processes,
+    refusals,
 )
 from effbatch_lint.frameworks.parts.deepspeed_json import ACCUMULATION, BATCH, MICRO
 from effbatch_lint.frameworks.parts.deepspeed_triple import complete
@@ -57,7 +58,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     layout = _hidden_sequence_parallel(
         config, launch_layout(config, world, deepspeed.tensor, _sequence_parallel(deepspeed.config))
     )
-    problems = () if launch.world_size.known else tuple(launch_problems(config))
+    problems = (*refusals(config), *(() if launch.world_size.known else launch_problems(config)))
     if config.has(TRAINER_MICRO):
         yield _with_trainer(config, layout, deepspeed.config, problems)
     else:

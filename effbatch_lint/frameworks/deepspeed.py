@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
-from effbatch_lint.documents.nodes import Entry, Mapping
+from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, leaves
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts import deepspeed_json, trainer_deepspeed
 from effbatch_lint.frameworks.parts.deepspeed_json import ACCUMULATION, BATCH, MICRO
@@ -72,6 +72,13 @@ def _by_itself(config: Config, world: Term) -> Batch:
         batch = None  # whoever fills it in multiplies the others
     triple = complete(batch, micro, accumulation, ranks, whole_ranks=layout.context.value == 1)
     fixed = None if batch is None or not batch.known else batch
+    if config.flag("autotuning.enabled"):
+        tuned = unknown(
+            "autotuning is enabled: DeepSpeed tries micro batches, and runs with the fastest",
+            *_origins(config, "autotuning.enabled"),
+            key=MICRO,
+        )
+        return Batch(micro=tuned, accumulation=triple.accumulation, layout=layout, unit="samples", declared=fixed)
     varying = _varying(config)
     if varying is not None:
         return Batch(micro=triple.micro, accumulation=varying, layout=layout, unit="samples", declared=fixed)
@@ -84,7 +91,7 @@ def _by_itself(config: Config, world: Term) -> Batch:
         unit="samples",
         global_batch=whole if other is None else unknown(other.message, *other.terms[0].origins),
         declared=deepspeed_json.declared(config),
-        problems=(*_texts(config), *triple.problems, *(() if other is None else (other,)))
+        problems=(*_repeated(config), *_texts(config), *triple.problems, *(() if other is None else (other,)))
         or tuple(deepspeed_json.copies_counted(config)),
     )
 
@@ -134,6 +141,24 @@ def _stated(config: Config, key: str) -> Term | None:
         reason = f'{key} is "auto": HF Trainer or accelerate fills it in, and their arguments are not given'
         return unknown(reason, *_origins(config, key), key=key)
     return deepspeed_json.stated(config, key)
+
+
+def _repeated(config: Config) -> Iterator[Problem]:
+    """DeepSpeed's loader refuses a key that stands twice; HF Trainer's and accelerate's ("auto") take the last one."""
+    if any(isinstance(e.value, Scalar) and e.value.text == "auto" for _, e in leaves(config.root)):
+        return
+    holders = (config.root, *(e.value for _, e in leaves(config.root) if isinstance(e.value, Mapping)))
+    for earlier in (entry for holder in holders for entry in holder.duplicates):
+        if earlier.value.span is None or earlier.value.span.path != config.path:
+            continue
+        yield Problem(
+            "EB304",
+            f"the key {earlier.key} stands twice, and DeepSpeed takes no file with a repeated key",
+            (unknown(f"{earlier.key} stands twice", Origin(earlier.span, earlier.key), key=earlier.key),),
+            refuses=True,
+            help="remove one of them",
+        )
+        return
 
 
 def _texts(config: Config) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
-from effbatch_lint.documents.nodes import Mapping
+from effbatch_lint.documents.nodes import Mapping, Scalar
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.stated_world import reconciled
 from effbatch_lint.terms import Term, floor, product, shown, unknown
@@ -88,18 +88,20 @@ def _devices(config: Config, command: str | None, launch: Launch) -> tuple[Term,
     """Devices of one node: a positive number, or ``auto`` (-1) for all that are visible."""
     value = config.value("devices")
     devices = config.integer("devices", default=1)
-    if value is None and command != "pretrain":
+    listed = config.node("devices") is not None and not isinstance(config.node("devices"), Scalar)
+    if value is None and not listed and command != "pretrain":
         unset = "devices is not set: all GPUs of the node for litgpt pretrain, 1 for litgpt finetune"
         return devices if command else unknown(unset, key="devices"), ()
-    if value is None or value == "auto" or devices.value == -1:
+    if (value is None and not listed) or value == "auto" or devices.value == -1:
         if launch.devices_per_node.known:
             return launch.devices_per_node, ()
         return unknown("devices takes all GPUs of the node, and nothing here states how many", *devices.origins), ()
-    if (devices.value is not None and devices.value > 0) or (not devices.known and not isinstance(value, (str, float))):
+    wrong = listed or isinstance(value, (str, float))
+    if (devices.value is not None and devices.value > 0) or not (devices.known or wrong):
         return devices, ()
     problem = Problem(
         "EB304",
-        f"devices is {value}; litgpt takes auto or a positive number",
+        f"devices is {'a list' if listed else value}; litgpt takes auto or a positive number",
         (devices,),
         refuses=True,
         help='set devices to "auto" or to the number of GPUs of a node',

@@ -2,9 +2,11 @@
 
 Upstream: huggingface/nanotron, src/nanotron/config/config.py (Config.global_batch_size, TokensArgs),
 src/nanotron/config/parallelism_config.py, src/nanotron/parallel/context.py (the world-size assertion),
-src/nanotron/parallel/pipeline_parallel/engine.py (OneForwardOneBackwardPipelineEngine).
+src/nanotron/parallel/pipeline_parallel/engine.py (OneForwardOneBackwardPipelineEngine),
+src/nanotron/data/clm_collator.py (a rank's slice of the sequence), run_train.py (the stages of the data).
 
-The replicas are written in the file: the world size only has to match ``dp x tp x pp x context_parallel_size``.
+The replicas are written in the file: the world size only has to match ``dp x tp x pp x context_parallel_size``. Since
+2025-03 that leaves ``expert_parallel_size`` out, the grid of ranks does not, and no world size satisfies both.
 """
 
 from __future__ import annotations
@@ -34,21 +36,68 @@ def recognise(config: Config) -> int:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; rows are whole sequences, so the tokens are exact."""
+    expert = config.integer("parallelism.expert_parallel_size", default=1)
     layout = Layout.of_replicas(
         config.integer("parallelism.dp"),
         tensor=config.integer("parallelism.tp"),
         pipeline=config.integer("parallelism.pp"),
         context=config.integer("parallelism.context_parallel_size", default=1),
-        world=launch.world_size,
+        world=launch.world_size if expert.value == 1 else None,
     )
     accumulation = config.integer("tokens.batch_accumulation_per_replica")
+    length = config.integer("tokens.sequence_length")
     yield Batch(
         micro=config.integer("tokens.micro_batch_size"),
         accumulation=accumulation,
         layout=layout,
-        sequence_length=config.integer("tokens.sequence_length"),
-        problems=tuple(_unfilled(config, accumulation, layout.pipeline)),
+        sequence_length=length,
+        problems=(
+            *_experts(expert),
+            *_unfilled(config, accumulation, layout.pipeline),
+            *_unsliced(length, layout.context),
+            *_stages(config, length),
+        ),
     )
+
+
+def _experts(expert: Term) -> Iterator[Problem]:
+    if expert.value is not None and expert.value > 1:
+        yield Problem(
+            "EB304",
+            f"no number of devices fits expert_parallel_size {shown(expert.value)}: the check of the world size leaves it "
+            "out, and the grid of ranks counts it",
+            (expert,),
+            refuses=True,
+            help="expert_parallel_size: 1",
+        )
+
+
+def _unsliced(length: Term, context: Term) -> Iterator[Problem]:
+    if length.value and context.value and context.value > 0 and length.value % context.value:
+        yield Problem(
+            "EB304",
+            f"sequence_length {shown(length.value)} is not divisible by context_parallel_size {shown(context.value)}",
+            (length, context),
+            refuses=True,
+            help=f"use a multiple of {shown(context.value)}",
+        )
+
+
+def _stages(config: Config, length: Term) -> Iterator[Problem]:
+    """A stage of the data may not have a length of its own, though it has a key for one."""
+    for number in range(len(config.items("data_stages"))):
+        key = f"data_stages.{number}.sequence_length"
+        stage = config.integer(key)
+        if config.has(key) and stage.known and length.known and stage.value != length.value:
+            yield Problem(
+                "EB304",
+                f"a data stage has sequence_length {shown(stage.value)} and tokens.sequence_length is "
+                f"{shown(length.value)}: nanotron wants them equal",
+                (stage, length),
+                refuses=True,
+                help="remove it from the stage; another length is another run",
+            )
+            return
 
 
 def _unfilled(config: Config, accumulation: Term, pipeline: Term) -> Iterator[Problem]:

@@ -115,7 +115,7 @@ def _fixed(batch: Batch) -> str:
 
 
 def _factor(sign: str, name: str, term: Term) -> Iterator[Row]:
-    detail = term.key or ""
+    detail = f"{term.key}, {term.formula}" if term.how == "read" and term.formula else term.key or ""
     if term.how == "default":
         detail = f"{detail} (default)" if detail else ""
     elif term.how == "derived":

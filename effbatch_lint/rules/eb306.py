@@ -43,6 +43,7 @@ def check(_batch: Batch, context: Context) -> Iterator[Finding]:
     for path in dict.fromkeys(context.recipe.remarking):
         document = context.files.parsed(path)
         claims = find_claims(document.source, document.kind) if document is not None else ()
+        claims = tuple(claim for claim in claims if context.recipe.holds(claim.span))
         if not claims:
             continue
         from effbatch_lint.targets.staleness import verdicts  # noqa: PLC0415 - few comments claim a batch

@@ -2,7 +2,8 @@
 
 What it checks
     A key that decides the batch (micro batch, accumulation, a parallel degree, ...) is written twice in the same
-    mapping of a YAML or JSON file. Most loaders silently keep the last one; OmegaConf and DeepSpeed refuse.
+    mapping of a YAML or JSON file. Most loaders silently keep the last one; OmegaConf and DeepSpeed refuse, which is
+    an error of its own.
 
 Why it matters
     The reader sees the first one.
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 from effbatch_lint.compose.spelling import path_of
 from effbatch_lint.documents.nodes import Mapping, Scalar
 from effbatch_lint.findings import Label
+from effbatch_lint.terms import origins_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +40,7 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
     terms = batch.terms().values()
     keys = dict.fromkeys(origin.key for term in terms for origin in term.origins if origin.key)
     config = context.recipe.config
+    refused = {origin.span for problem in batch.all_problems if problem.refuses for origin in origins_of(problem.terms)}
     for key in keys:
         section, _, name = key.rpartition(".")
         holder = config.node(section) if section else config.root
@@ -50,7 +53,7 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
             for entry in holder.duplicates
             if entry.key == name and counting is not None and path_of(entry.span) == path_of(counting.span)
         ]
-        if earlier and counting is not None:
+        if earlier and counting is not None and not refused.intersection(entry.span for entry in earlier):
             yield _finding(context, earlier, counting)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from effbatch_lint.call import Read
+    from effbatch_lint.documents.document import Document
     from effbatch_lint.recipe import Recipe
     from effbatch_lint.settings import Settings
     from effbatch_lint.source import Unreadable
@@ -36,7 +37,7 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
     """The findings less those that an ignore comment covers; pragmas that do not exist, suppress nothing, guard nothing."""
     claimed = {path for recipe in read.recipes for path in recipe.config.files} | read.failed
     asked = claimed | read.given
-    speaking = [d for d in read.files.documents if "ffbatch" in d.source.text and d.source.path in asked]
+    speaking = [d for d in read.files.documents if _speaks(d) and d.source.path in asked]
     if read.settings.path is not None:
         # A finding may point at a target in the settings, and a comment there may ask to be silent about it.
         speaking += [
@@ -50,9 +51,11 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
             _said("EB905", unknown.message, unknown.span, None)._replace(help=unknown.help)
             for unknown in stated.unknown
         ]
-        if document.source.path not in claimed:
+        if document.source.path not in read.failed:
             found += [
-                _said("EB104", UNCLAIMED, target.span, None)._replace(help=UNCLAIMED_HELP) for target in stated.targets
+                _said("EB104", UNCLAIMED, target.span, None)._replace(help=UNCLAIMED_HELP)
+                for target in stated.targets
+                if not any(recipe.holds(target.span) for recipe in read.recipes)
             ]
     ran = {rule.code for rule in TABLE if _on(rule, read.settings)}
     kept, unused = apply(found, [each for _, stated in pragmas for each in stated.suppressions], ran=ran)
@@ -62,10 +65,14 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
     ]
 
 
-UNCLAIMED = "a target is declared, and the file is of no framework that is recognised"
+UNCLAIMED = "a target is declared, and what it stands in is of no framework that is recognised"
 UNCLAIMED_HELP = (
     "name the framework with --framework, or describe your trainer in the settings: [tool.effbatch-lint.custom]"
 )
+
+
+def _speaks(document: Document) -> bool:
+    return "ffbatch" in document.source.text or "EFFBATCH" in document.source.text
 
 
 def unreadable(error: Unreadable) -> Finding:

@@ -35,11 +35,11 @@ class Declared(NamedTuple):
 NOTHING = Declared()
 
 
-def declared(config: Config, pragmas: Pragmas) -> Declared:
-    """The declarations of a config: those of its pragmas, then those of its ``effbatch:`` node."""
+def declared(config: Config | None, pragmas: Pragmas) -> Declared:
+    """The declarations of a config: those of its pragmas, then those of its ``effbatch:`` node (of a config, if given)."""
     found = _stated(pragmas)
-    entry = config.entry("effbatch")
-    if entry is not None:
+    entry = None if config is None else config.entry("effbatch")
+    if config is not None and entry is not None:
         stated = _Node(config).declared if isinstance(entry.value, Mapping) else _no_mapping(entry)
         found = Declared(
             found.targets + stated.targets, found.world_sizes or stated.world_sizes, found.unknown + stated.unknown

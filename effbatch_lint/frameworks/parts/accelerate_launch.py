@@ -21,8 +21,16 @@ from effbatch_lint.terms import Origin, Term, default, product, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.documents.nodes import Entry
 
 DEEPSPEED_FILE = "deepspeed_config.deepspeed_config_file"
+
+# DeepSpeedPlugin._deepspeed_config_checks. mixed_precision is on its list too, and left out: it is no part of a batch,
+# and --mixed_precision on the command line lifts it.
+_NOT_BESIDE_A_FILE = (
+    "gradient_accumulation_steps", "gradient_clipping", "zero_stage", "offload_optimizer_device", "offload_param_device",
+    "offload_param_nvme_path", "offload_optimizer_nvme_path", "zero3_save_16bit_model",
+)  # fmt: skip
 
 
 def kind(config: Config) -> str:
@@ -72,6 +80,65 @@ def launch_problems(config: Config) -> Iterator[Problem]:
             f"{shown(processes(config).value)} processes start",
             (total, machines),
             help=f"set num_processes to a multiple of {shown(machines.value)}",
+        )
+
+
+def refusals(config: Config) -> Iterator[Problem]:
+    """What accelerate stops at, of a launch file and the flags over it."""
+    if kind(config) == "DEEPSPEED" and config.has(DEEPSPEED_FILE):
+        yield from _beside_the_json(config)
+    elif kind(config).startswith("MULTI_") and kind(config) != "MULTI_CPU":
+        yield from _one_device(config)
+
+
+def _beside_the_json(config: Config) -> Iterator[Problem]:
+    """Keys of the file that the JSON has to hold; the same as flags pass unseen."""
+    for key in _NOT_BESIDE_A_FILE:
+        entry = config.entry(f"deepspeed_config.{key}")
+        if entry is not None and any(_in_file(each, config.path) for each in (entry, *entry.previous)):
+            yield Problem(
+                "EB304",
+                f"deepspeed_config.{key} stands beside deepspeed_config_file, and accelerate refuses it there",
+                (Term(None, "read", _origins(config, f"deepspeed_config.{key}"), key=key),),
+                refuses=True,
+                help=f"remove it: {config.text(DEEPSPEED_FILE)} says it",
+            )
+            return
+
+
+def _in_file(entry: Entry, path: str) -> bool:
+    return entry.note is None and entry.value.span is not None and entry.value.span.path == path
+
+
+def _one_device(config: Config) -> Iterator[Problem]:
+    """MULTI_GPU on one machine with a single id (_validate_launch_command); several machines may have one each."""
+    ids, machines = config.text("gpu_ids"), config.integer("num_machines", default=1)
+    chosen = config.entry("distributed_type")
+    if chosen is None or not _in_file(chosen, config.path) or machines.value is None or machines.value > 1:
+        return
+    if ids is not None and ids != "all" and "," not in ids:
+        yield Problem(
+            "EB304",
+            f"gpu_ids is {ids}, a single device, and distributed_type is {kind(config)}",
+            (config.place("gpu_ids"),),
+            refuses=True,
+            help='gpu_ids: all, or several: "0,1"; for one device distributed_type: "NO"',
+        )
+
+
+def other_world(config: Config, declared: tuple[Term, ...]) -> Iterator[Problem]:
+    """None of the declared world sizes is what the file starts: one of the two is stale, and accelerate does not know."""
+    stated = processes(config)
+    if not stated.known or not all(size.known for size in declared):
+        return
+    if declared and all(size.value != stated.value for size in declared):
+        sizes = " or ".join(shown(size.value) for size in declared)
+        started = f"{shown(stated.value)} {'process' if stated.value == 1 else 'processes'}"
+        yield Problem(
+            "EB203",
+            f"world-size {sizes} is declared, and accelerate's file starts {started}",
+            (stated, declared[0]),
+            help=f"set num_processes to {sizes}, or declare world-size={shown(stated.value)}",
         )
 
 

@@ -48,13 +48,22 @@ class Rows(NamedTuple):
 
 
 def rows(config: Config) -> Rows:
-    """The batch of one replica and forward pass."""
+    """The batch of one replica and forward pass; a cap of 0 or below caps nothing."""
     tokens, asked = config.integer(*_TOKENS), config.integer(*_ROWS)
-    if config.has(*_TOKENS) and not (config.has(*_ROWS) and _never_reached(config, tokens, asked)):
-        return _both(tokens, asked) if config.has(*_ROWS) else Rows(tokens, "tokens")
-    if not config.has(*_ROWS):
+    capped = config.has(*_ROWS) and not _without_end(asked)
+    if config.has(*_TOKENS) and not _without_end(tokens) and not (capped and _never_reached(config, tokens, asked)):
+        return _both(tokens, asked) if capped else Rows(tokens, "tokens")
+    if not capped and config.has(*_TOKENS, *_ROWS):
+        written = asked if config.has(*_ROWS) else tokens
+        reason = f"{written.key} is {shown(written.value)}, and nothing else caps what a replica takes"
+        return Rows(unknown(reason, *written.origins, key=written.key), "tokens")
+    if not capped:
         return Rows(unknown("neither max_tokens nor batch_size is set"), "tokens", problems=(_neither(config),))
     return _counted(config, asked)
+
+
+def _without_end(cap: Term) -> bool:
+    return cap.value is not None and cap.value <= 0
 
 
 def _counted(config: Config, asked: Term) -> Rows:

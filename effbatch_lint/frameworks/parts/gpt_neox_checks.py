@@ -1,8 +1,8 @@
 """What gpt-neox refuses or silently does beside the arithmetic of its triple.
 
 Upstream: EleutherAI/gpt-neox, megatron/neox_arguments/arguments.py (from_ymls, calculate_derived, validate_values),
-megatron/training.py (get_batch: KTO; the pipeline engine's batches), deepspeed runtime/config.py (the product of the
-triple on the real number of processes).
+megatron/training.py (get_batch: KTO; the pipeline engine's batches), megatron/data/data_utils.py (validate_train_epochs),
+deepspeed runtime/config.py (the product of the triple on the real number of processes).
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ def start_checks(neox: Config, launch: Launch, objective: str, micro: Term, accu
     yield from _world(neox, launch)
     yield from _objective(neox, objective, micro)
     yield from _length(neox)
+    yield from _epochs(neox)
+    yield from _experts(neox)
     yield from _ignored(neox, micro, accumulation)
 
 
@@ -106,6 +108,20 @@ def _length(neox: Config) -> Iterator[Problem]:
     if length.value is not None and limit.value is not None and limit.value < length.value:
         message = f"max_position_embeddings {shown(limit.value)} is less than seq_length {shown(length.value)}"
         yield Problem("EB304", message, (limit, length), refuses=True)
+
+
+def _epochs(neox: Config) -> Iterator[Problem]:
+    epochs, iterations = neox.integer("train_epochs"), neox.integer("train_iters")
+    if epochs.value and iterations.value:
+        message = f"train_epochs {shown(epochs.value)} and train_iters {shown(iterations.value)} are both set"
+        yield Problem("EB304", message, (epochs, iterations), refuses=True, help="keep one of them")
+
+
+def _experts(neox: Config) -> Iterator[Problem]:
+    experts, stage = neox.integer("moe_num_experts", default=1), neox.integer("zero_optimization.stage", default=0)
+    if (experts.value or 1) > 1 and (stage.value or 0) > 1:
+        message = f"moe_num_experts {shown(experts.value)} does not run with ZeRO stage {shown(stage.value)}"
+        yield Problem("EB304", message, (stage, experts), refuses=True, help="zero_optimization.stage: 1")
 
 
 def _ignored(neox: Config, micro: Term, accumulation: Term) -> Iterator[Problem]:

@@ -83,6 +83,19 @@ def _experts(config: Config, dims: Layout, replicate: Term) -> Iterator[Problem]
         )
 
 
+def _alone(config: Config, groups: Term) -> Iterator[Problem]:
+    key = "fault_tolerance.semi_sync_method"
+    if groups.value is not None and groups.value > 1 and config.has(key):
+        count = shown(groups.value)
+        yield Problem(
+            "EB303",
+            f"with semi_sync_method {config.text(key)} each of the {count} replica groups takes its optimizer steps alone: "
+            f"one of them sees a part in {count} of the batch that is counted over all groups",
+            (config.place(key), groups),
+            help="plan with the batch of one replica group",
+        )
+
+
 def _all_groups(config: Config, group: Layout) -> Layout:
     """TorchFT: the layout is that of one replica group, and all groups read different data.
 
@@ -105,6 +118,7 @@ def _all_groups(config: Config, group: Layout) -> Layout:
             help="set fault_tolerance.group_size to the number of replica groups",
         )
         return group._replace(problems=(*group.problems, problem))
+    group = group._replace(problems=(*group.problems, *_alone(config, groups)))
     replicas = product(group.replicas, groups)
     if replicas.known:
         replicas = replicas.because(f"{shown(group.replicas.value)} replicas x {shown(groups.value)} replica groups")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.frameworks.parts import accelerate_launch, deepspeed_json, parallelism_config, trainer_deepspeed
 from effbatch_lint.frameworks.parts.trainer_layout import trainer_layout
-from effbatch_lint.terms import ONE, Origin, Term, exact, product, shown
+from effbatch_lint.terms import ONE, Origin, Term, exact, product, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
@@ -70,10 +70,17 @@ def trainer_batch(config: Config, launch: Launch, example: Example) -> Batch:
         *_contradictions(arguments, micro, accumulation),
         *_deepspeed_problems(arguments, micro, accumulation),
     ]
-    if arguments.launch_file is not None and not launch.world_size.known:
-        problems.extend(accelerate_launch.launch_problems(arguments.launch_file))
+    if arguments.launch_file is not None:
+        problems.extend(accelerate_launch.refusals(arguments.launch_file))
+        if not launch.world_size.known:
+            problems.extend(accelerate_launch.launch_problems(arguments.launch_file))
     json = arguments.deepspeed.config
     whole = None
+    if arguments.accelerator is None and config.text("accelerator_config"):
+        reason = "accelerator_config is in no file of the project, and may split the batch over the processes"
+        micro = unknown(reason, *_origins(config, "accelerator_config"), key=MICRO)
+    elif config.flag("auto_find_batch_size") and micro.known:
+        micro = micro.because("fewer when memory runs out")
     if arguments.accelerator is not None and arguments.accelerator.flag("split_batches"):
         whole = product(micro, accumulation)
         problems.extend(_unsplittable(micro, layout.replicas))
