@@ -66,6 +66,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "axolotl": ("axolotl",),
     "fairseq": ("fairseq-train", "fairseq-hydra-train", "fairseq_cli"),
     "gpt_neox": ("deepy",),
+    "kohya": ("train_network", "train_control_net", "train_textual_inversion", "_train.py"),
     "litgpt": ("litgpt",),
     "llm_foundry": ("composer",),
     "torchtitan": ("torchtitan.train", "config_file"),
