@@ -69,6 +69,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "kohya": ("train_network", "train_control_net", "train_textual_inversion", "_train.py"),
     "litgpt": ("litgpt",),
     "llm_foundry": ("composer",),
+    "open_instruct": ("open_instruct/", "open_instruct."),
     "torchtitan": ("torchtitan.train", "config_file"),
     "torchtune": ("_distributed", "_single_device"),
     "verl": ("verl.trainer.",),
