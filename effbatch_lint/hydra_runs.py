@@ -3,6 +3,9 @@
 The primary config is named on the line (``--config-name``), or by the program's own ``@hydra.main(config_path=...,
 config_name=...)``, which is read and never run. Source: hydra/main.py and hydra/_internal/utils.py, 1.3 (a relative
 ``--config-path`` and the decorator's path start from the program's folder; ``--config-dir`` from the working folder).
+
+A program that is not in the project says nothing of its tree. A primary config of the same call is then taken for it,
+when it is the only one of that name (of any, where the line names none) and takes every word of the line.
 """
 
 from __future__ import annotations
@@ -13,17 +16,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.companions import Companions
 from effbatch_lint.compose.hydra import compose
-from effbatch_lint.compose.marks import is_legacy
+from effbatch_lint.compose.marks import is_legacy, is_primary, lists_defaults
 from effbatch_lint.compose.overrides import Word
+from effbatch_lint.documents.document import kind_of
 from effbatch_lint.documents.shell.script import locate
 from effbatch_lint.documents.shell.text import Text, written
 from effbatch_lint.launched import laid
 from effbatch_lint.launchers import tree
+from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.files import Files
     from effbatch_lint.launched import Launched
 
 _MAIN = re.compile(r"^@hydra\.main\((.*?)\)\s*$", re.MULTILINE | re.DOTALL)
@@ -45,9 +51,18 @@ def run(line: Launched, overrides: Sequence[str], handed: Sequence[str]) -> Run 
         Unreadable: Hydra would refuse (EB902), or a file cannot be read.
     """
     named = _primary(line)
+    if named is not None:
+        return _composed(line, *named, overrides, handed)
+    named = _handed(line, handed)
     if named is None:
         return None
-    folders, primary = named
+    try:
+        return _composed(line, *named, overrides, handed)
+    except Unreadable:
+        return None  # a word that the tree does not take: the program has another one
+
+
+def _composed(line: Launched, folders: list[str], primary: str, overrides: Sequence[str], handed: Sequence[str]) -> Run:
     files = line.project
     made: list[Companions] = []
 
@@ -78,17 +93,50 @@ def _words(line: Launched) -> Iterator[Word]:
 
 def _primary(line: Launched) -> tuple[list[str], str] | None:
     """The search path and the name of the primary config."""
-    given = {argument.name: argument.text for argument in line.launch.arguments if argument.name in _OWN}
+    given = _given(line)
     program = _program(line)
     path, name = (None, None) if program is None else _decorated(line, program)
     path = given.get("config-path") or given.get("cp") or given.get("config_path") or path
-    name = given.get("config-name") or given.get("cn") or given.get("config_name") or name
+    name = _name(given) or name
     extra = given.get("config-dir") or given.get("cd")
     folders = [*_folders(line, program, path), *([] if extra is None else _folders(line, None, extra))]
     if name is None or not folders:
         return None
     held = next((folder for folder in folders if os.path.isfile(os.path.join(folder, _yaml(name)))), None)
     return None if held is None else ([held, *(folder for folder in folders if folder != held)], name)
+
+
+def _given(line: Launched) -> dict[str, str | None]:
+    return {argument.name: argument.text for argument in line.launch.arguments if argument.name in _OWN}
+
+
+def _name(given: dict[str, str | None]) -> str | None:
+    return given.get("config-name") or given.get("cn") or given.get("config_name")
+
+
+def _handed(line: Launched, handed: Sequence[str]) -> tuple[list[str], str] | None:
+    """The primary config among the files of the call, for a program that the project does not hold."""
+    if _program(line) is not None:
+        return None
+    name = _name(_given(line))
+    if name is not None:
+        end = f"{os.sep}{_yaml(name)}"
+        found = [path for path in handed if path.endswith(end)]
+        return ([found[0].removesuffix(end)], name) if len(found) == 1 else None
+    primaries = [path for path in handed if kind_of(path) == "yaml" and _is_primary(line.project, path)]
+    if len(primaries) != 1:
+        return None
+    folder, name = os.path.split(primaries[0])
+    return [folder], name
+
+
+def _is_primary(files: Files, path: str) -> bool:
+    if not lists_defaults(files.quietly(path) or b""):
+        return False
+    try:
+        return is_primary(files.document(path), ())
+    except Unreadable:
+        return False  # said where the file itself is read
 
 
 def _yaml(name: str) -> str:

@@ -111,3 +111,29 @@ def test_the_settings_name_a_script_and_its_config_as_one_recipe(tmp_path: Path,
     project(tmp_path, {"run.sh": RUN, "a.yaml": CONFIG, "effbatch.toml": settings})
     status, out, _ = run("check", "--output-format", "concise", "a.yaml", cwd=tmp_path)
     assert (status, "99 samples declared, 32" in out) == (1, True), out
+
+
+TREE = {
+    "conf/train.yaml": "defaults: [{trainer: base}, _self_]\n",
+    "conf/trainer/base.yaml": "args: {output_dir: o, per_device_train_batch_size: 4, gradient_accumulation_steps: 3}",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "effective"),
+    [
+        ("--config-name=train trainer.args.per_device_train_batch_size=8", 48),
+        ("trainer.args.per_device_train_batch_size=8", 48),
+        ("--config-name=other trainer.args.per_device_train_batch_size=8", None),
+        ("trainer.lr=3 trainer.args.per_device_train_batch_size=8", None),  # no word that this tree takes
+    ],
+)
+def test_a_hydra_tree_handed_with_the_script_of_a_program_that_is_elsewhere(
+    words: str, effective: int | None, tmp_path: Path
+) -> None:
+    script = f"torchrun --nproc_per_node 2 -m somewhere.train {words}\n"
+    project(tmp_path, {"run.sh": script, **TREE})
+    found = effbatch_lint.explain([tmp_path / name for name in ("run.sh", *TREE)])
+    (recipe,) = [recipe for recipe in found if recipe.path.endswith("run.sh")]
+    assert (recipe.batches[0].effective.value if recipe.batches else None) == effective
+    assert effbatch_lint.check([tmp_path / name for name in ("run.sh", *TREE)]).findings == []
