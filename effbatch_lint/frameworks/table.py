@@ -37,6 +37,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("hf_trainer", ("per_device_train_batch_size", "per-device-train-batch-size", "per_gpu_train_batch_size")),
     ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
     ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
+    ("imaginaire", ("dataloader_train",)),
     ("kohya", ("pretrained_model_name_or_path", "subsets")),
     ("levanter", (" train_batch_size", "per_device_parallelism", "c=bf", "num_train_steps", "model_axis_size")),
     ("lingua", ("grad_acc_steps", "fsdp_type", "dp_replicate", "n_views")),
