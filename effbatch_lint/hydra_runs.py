@@ -70,7 +70,9 @@ def _composed(line: Launched, folders: list[str], primary: str, overrides: Seque
         made.append(Companions(files, os.path.join(folders[0], primary), opened, handed, line.find))
         return made[0]
 
-    words = [*_words(line), *(Word(word, anyway=True) for word in overrides)]
+    on_line = list(_words(line))
+    said = {word.text for word in on_line}  # Hydra refuses a choice that stands twice
+    words = [*on_line, *(Word(word, anyway=True) for word in overrides if word not in said)]
     legacy = is_legacy(files.document(os.path.join(folders[0], _yaml(primary))).source.text)
     config = compose(files, folders, primary, words, companion=companion, legacy=legacy).config
     read = list(config.files)

@@ -67,9 +67,10 @@ def from_candidate(
         unknown = in_file.unknown if in_file is not None else ()
         missing = tuple(dict.fromkeys(candidate.companions.missing))
         recipes.append(Recipe(candidate.path, config, framework, started, batches, targets, name, unknown, missing))
-    if launch.accelerate is not None:
-        # Read only now: the launch file's own companion (a DeepSpeed JSON) is among them.
-        config.files.extend(path for path in launch.accelerate.files if path not in config.files)
+    for other in (launch.accelerate, launch.settings):
+        if other is not None:
+            # Read only now: the launch file's own companion (a DeepSpeed JSON) is among them.
+            config.files.extend(path for path in other.files if path not in config.files)
     return recipes
 
 

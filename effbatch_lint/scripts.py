@@ -96,7 +96,9 @@ def run(line: Launched, call: Call) -> Candidate | None:
         Unreadable: a config that the line names cannot be read.
     """
     composed = _composed(line, call)
-    if composed is not None:
+    if isinstance(composed, Config):
+        line = line._replace(launch=line.launch._replace(settings=composed))
+    elif composed is not None:
         return composed
     configs, engines = _named(line)
     found = [candidate for document in configs for candidate in _read(document, line, call)]
@@ -112,8 +114,8 @@ def run(line: Launched, call: Call) -> Candidate | None:
     return engine or next(iter(alone or found), None) or _launcher(line, call)
 
 
-def _composed(line: Launched, call: Call) -> Candidate | None:
-    """The run of a Hydra program, whose words choose and set what is in its tree."""
+def _composed(line: Launched, call: Call) -> Candidate | Config | None:
+    """The run of a Hydra program, whose words choose and set what is in its tree; the config alone where no framework's."""
     if not any(argument.name and "-" not in argument.dashes for argument in line.launch.arguments) and not any(
         argument.name in ("config-name", "cn", "config_name") for argument in line.launch.arguments
     ):
@@ -121,7 +123,9 @@ def _composed(line: Launched, call: Call) -> Candidate | None:
     from effbatch_lint.hydra_runs import run as composed  # noqa: PLC0415 - few programs are Hydra's
 
     found = composed(line, call.options.overrides, call.handed)
-    return None if found is None else project.recognised(found.config, found.texts, line, found.companions, call)
+    if found is None:
+        return None
+    return project.recognised(found.config, found.texts, line, found.companions, call) or found.config
 
 
 def _read(document: Document, line: Launched, call: Call) -> list[Candidate]:
