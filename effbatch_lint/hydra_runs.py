@@ -125,6 +125,8 @@ def _handed(line: Launched, handed: Sequence[str]) -> tuple[list[str], str] | No
         end = f"{os.sep}{_yaml(name)}"
         found = [path for path in handed if path.endswith(end)]
         return ([found[0].removesuffix(end)], name) if len(found) == 1 else None
+    if not line.launch.arguments:
+        return None  # nothing says that it is a program of Hydra's
     primaries = [path for path in handed if kind_of(path) == "yaml" and _is_primary(line.project, path)]
     if len(primaries) != 1:
         return None

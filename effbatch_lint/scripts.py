@@ -116,9 +116,7 @@ def run(line: Launched, call: Call) -> Candidate | None:
 
 def _composed(line: Launched, call: Call) -> Candidate | Config | None:
     """The run of a Hydra program, whose words choose and set what is in its tree; the config alone where no framework's."""
-    if not any(argument.name and "-" not in argument.dashes for argument in line.launch.arguments) and not any(
-        argument.name in ("config-name", "cn", "config_name") for argument in line.launch.arguments
-    ):
+    if line.launch.arguments and not any(map(_is_hydras, line.launch.arguments)):
         return None
     from effbatch_lint.hydra_runs import run as composed  # noqa: PLC0415 - few programs are Hydra's
 
@@ -126,6 +124,11 @@ def _composed(line: Launched, call: Call) -> Candidate | Config | None:
     if found is None:
         return None
     return project.recognised(found.config, found.texts, line, found.companions, call) or found.config
+
+
+def _is_hydras(argument: Argument) -> bool:
+    """Whether a word of a launch line may be one of Hydra's: ``key=value``, or the name of its config."""
+    return bool(argument.name) and ("-" not in argument.dashes or argument.name in ("config-name", "cn", "config_name"))
 
 
 def _read(document: Document, line: Launched, call: Call) -> list[Candidate]:
