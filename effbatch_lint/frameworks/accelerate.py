@@ -10,7 +10,8 @@ the JSON or of this file wins over ``Accelerator(gradient_accumulation_steps=)``
 (huggingface/accelerate#3632) it was the other way round: the argument, 1 where there is none, replaced DeepSpeed's number.
 
 A script's micro batch is the ``batch_size`` of its DataLoader. Where the script's own Hydra tree is at hand, and one
-section of it has the DataLoader's arguments, that section is taken for the loader's.
+section of it has the DataLoader's arguments, that section is taken for the loader's; ``gradient_accumulation_steps`` in
+it for the Accelerator's.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import deepspeed_json, trainer_deepspeed
+from effbatch_lint.frameworks.parts import data_loader, deepspeed_json, trainer_deepspeed
 from effbatch_lint.frameworks.parts.accelerate_launch import (
     kind,
     launch_accumulation,
@@ -29,7 +30,6 @@ from effbatch_lint.frameworks.parts.accelerate_launch import (
     launch_problems,
     processes,
 )
-from effbatch_lint.frameworks.parts.data_loader import loader_batch
 from effbatch_lint.frameworks.parts.deepspeed_json import ACCUMULATION, BATCH, MICRO
 from effbatch_lint.frameworks.parts.deepspeed_triple import complete
 from effbatch_lint.terms import Origin, Term, default, product, shown, unknown
@@ -86,13 +86,16 @@ def _with_script(
 ) -> Batch:
     """Any other script, with its ``settings``: DeepSpeed's numbers win where there are some."""
     own = config.integer(ACCUMULATION) if config.has(ACCUMULATION) else None
+    if own is None and settings is not None:
+        own = data_loader.accumulation(settings)
     if kind(config) == "MEGATRON_LM":
         told: Term | None = config.integer("megatron_lm_config.megatron_lm_num_micro_batches", default=1)
     else:
         told = launch_accumulation(config)
     accumulation = told or own or unknown(SCRIPT, key=ACCUMULATION)
     problems = (*problems, *_differs(told, own or accumulation, refuses=False))
-    script_micro = (loader_batch(settings) if settings is not None else None) or unknown(SCRIPT, key="micro batch")
+    loader = data_loader.loader_batch(settings) if settings is not None else None
+    script_micro = loader or unknown(SCRIPT, key="micro batch")
     profile = DEEPSPEED_WINS if told is not None and (told.value or 1) > 1 and own is None else None
     if json is None:
         return Batch(
