@@ -44,6 +44,7 @@ class Call(NamedTuple):
         custom: the trainers that the settings describe.
         given: every file to look at, and whether it was named itself (or found in a folder).
         handed: the absolute paths of the files that were named.
+        looked_up: the scripts of the project that may name one of them, as shown.
     """
 
     options: Options
@@ -53,6 +54,7 @@ class Call(NamedTuple):
     custom: list[Framework]
     given: dict[str, bool]
     handed: list[str]
+    looked_up: frozenset[str] = frozenset()
 
 
 class Read(NamedTuple):

@@ -70,12 +70,14 @@ def _prepared(options: Options, settings: Settings) -> Call:
     custom = _custom(settings)
     given = _given(options, settings)
     files = Files(*_roots(options, settings), rules=frozenset(BY_CODE))
+    looked_up: list[str] = []
     if options.scripts:
         from effbatch_lint.naming import scripts_naming  # noqa: PLC0415 - only the hook for scripts looks for them
 
         named = scripts_naming([path for path, named in given.items() if named], files.root, files)
         found = (path for path in named if not discovery.excluded(path, settings.folder, settings.exclude))
-        given = {**given, **dict.fromkeys(map(os.path.relpath, found), False)}
+        looked_up = [path for path in map(os.path.relpath, found) if path not in given]
+        given = {**given, **dict.fromkeys(looked_up, False)}
     return Call(
         options,
         settings,
@@ -84,6 +86,7 @@ def _prepared(options: Options, settings: Settings) -> Call:
         custom,
         given,
         [os.path.abspath(path) for path, named in given.items() if named],
+        frozenset(map(files.shown, looked_up)),
     )
 
 
@@ -123,9 +126,10 @@ def _read(call: Call) -> Read:
     # A config that another one stands on is a recipe all the same; a part that another one names is none.
     included -= {base for candidate in joined for base in candidate.bases}
     read.recipes[:] = [*described, *(recipe for recipe in read.recipes if recipe.path not in included)]
-    if through:
+    if through or call.looked_up:
+        # What was looked up speaks only where it turned out to include a file that was asked for.
         asked = {call.files.shown(path) for path in call.handed}
-        looked_up = {candidate.config.path for candidate in through}
+        looked_up = {*call.looked_up, *(candidate.config.path for candidate in through)}
         read.recipes[:] = [r for r in read.recipes if r.path not in looked_up or asked.intersection(r.config.files)]
     read.unread[:] = [unread for unread in dict.fromkeys(read.unread) if unread.path not in included]
     return read
