@@ -149,6 +149,7 @@ def _is_template(path: str, files: Files) -> bool:
 def _through(found: list[Candidate], call: Call, read: Read) -> list[Candidate]:
     """The configs of the project that may include a file which was named and is only a part of theirs."""
     whole = {c.document.source.real for c in found if c.framework.role == "trainer" and not c.document.is_part}
+    whole |= {c.launched.script.source.real for c in found if c.launched is not None}
     parts = [path for path in call.handed if path not in whole and kind_of(path) and os.path.isfile(path)]
     if not parts:
         return []
