@@ -219,6 +219,11 @@ class Batch(NamedTuple):
         return product(self.micro, self.accumulation, self.layout.replicas)
 
     @property
+    def stated_in_tokens(self) -> bool:
+        """Whether the framework's own key for the global batch counts tokens, and the items follow from their length."""
+        return self.declared is not None and self.declared == self.tokens and self.unit != "tokens"
+
+    @property
     def tokens_per_step(self) -> Term | None:
         """T, in tokens per optimizer step (at most, when ``tokens_bound`` says so); None where items have none."""
         tokens, length = self._tokens(), self.sequence_length

@@ -46,6 +46,7 @@ class Call(NamedTuple):
         given: every file to look at, and whether it was named itself (or found in a folder).
         handed: the absolute paths of the files that were named.
         code: what the project's Python code says to Hydra.
+        looked_up: the scripts of the project that may name one of them, as shown.
     """
 
     options: Options
@@ -56,6 +57,7 @@ class Call(NamedTuple):
     given: dict[str, bool]
     handed: list[str]
     code: Code
+    looked_up: frozenset[str] = frozenset()
 
 
 class Read(NamedTuple):

@@ -73,12 +73,14 @@ def _prepared(options: Options, settings: Settings) -> Call:
     custom = _custom(settings)
     given = _given(options, settings)
     files = Files(*_roots(options, settings), rules=frozenset(BY_CODE))
+    looked_up: list[str] = []
     if options.scripts:
         from effbatch_lint.naming import scripts_naming  # noqa: PLC0415 - only the hook for scripts looks for them
 
         named = scripts_naming([path for path, named in given.items() if named], files.root, files)
         found = (path for path in named if not discovery.excluded(path, settings.folder, settings.exclude))
-        given = {**given, **dict.fromkeys(map(os.path.relpath, found), False)}
+        looked_up = [path for path in map(os.path.relpath, found) if path not in given]
+        given = {**given, **dict.fromkeys(looked_up, False)}
     return Call(
         options,
         settings,
@@ -88,6 +90,7 @@ def _prepared(options: Options, settings: Settings) -> Call:
         given,
         [os.path.abspath(path) for path, named in given.items() if named],
         Code(files, discovery.python_below, dict(settings.resolvers), settings.search_path),
+        frozenset(map(files.shown, looked_up)),
     )
 
 
@@ -131,9 +134,10 @@ def _read(call: Call) -> Read:
     # A config that another one stands on is a recipe all the same; a part that another one names is none.
     included -= {base for candidate in joined for base in candidate.bases}
     read.recipes[:] = [*described, *(r for r in read.recipes if r.path not in included or _is_new(r, read.recipes))]
-    if through and call.handed:
-        asked = {call.files.shown(path) for path in call.given}
-        looked_up = {candidate.config.path for candidate in through}
+    if (through and call.handed) or call.looked_up:
+        # What was looked up speaks only where it turned out to include a file that was asked for.
+        asked = {call.files.shown(path) for path in call.given if path not in call.looked_up}
+        looked_up = {*call.looked_up, *(candidate.config.path for candidate in through)}
         read.recipes[:] = [r for r in read.recipes if r.path not in looked_up or asked.intersection(r.config.files)]
     read.unread[:] = [unread for unread in dict.fromkeys(read.unread) if unread.path not in included]
     return read
@@ -168,6 +172,7 @@ def _is_template(path: str, files: Files) -> bool:
 def _through(found: list[Candidate], call: Call, read: Read) -> list[Candidate]:
     """The runs that include a file which is only a part of theirs."""
     whole = {c.document.source.real for c in found if c.framework.role == "trainer" and not c.document.is_part}
+    whole |= {c.launched.script.source.real for c in found if c.launched is not None}
     trees = Trees(call)
     out: dict[int, Candidate] = {}
     for path, named in call.given.items():

@@ -76,6 +76,7 @@ class Launch(NamedTuple):
         environment: variables set for the program.
         accelerate: the accelerate file that the launcher reads, which states the layout for the program, with the
             launcher's flags on top.
+        settings: the program's own configuration, composed with its words, where no framework reads it.
         processes: how many processes the launcher starts; differs from the world size where one process drives
             several accelerators.
         arguments: the program's words, with their places.
@@ -96,6 +97,7 @@ class Launch(NamedTuple):
     overrides: Mapping[str, str | bool] = {}
     environment: Mapping[str, str] = {}
     accelerate: Config | None = None
+    settings: Config | None = None
     processes: Term = unknown("the number of processes is not stated")
     arguments: tuple[Argument, ...] = ()
     options: tuple[Argument, ...] = ()

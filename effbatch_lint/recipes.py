@@ -91,9 +91,10 @@ def _recipes(
                 _remarking(candidate), candidate.lines,
             )
         )  # fmt: skip
-    if launch.accelerate is not None:
-        # Read only now: the launch file's own companion (a DeepSpeed JSON) is among them.
-        config.files.extend(path for path in launch.accelerate.files if path not in config.files)
+    for other in (launch.accelerate, launch.settings):
+        if other is not None:
+            # Read only now: the launch file's own companion (a DeepSpeed JSON) is among them.
+            config.files.extend(path for path in other.files if path not in config.files)
     return recipes
 
 

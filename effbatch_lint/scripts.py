@@ -93,7 +93,10 @@ def runs(line: Launched, call: Call) -> list[Candidate]:
         Unreadable: a config that the line names cannot be read.
     """
     composed = _composed(line, call)
-    if composed:
+    composed = _composed(line, call)
+    if isinstance(composed, Config):
+        line = line._replace(launch=line.launch._replace(settings=composed))
+    elif composed:
         return composed
     found = _run(line, call)
     return [] if found is None else [found]
@@ -115,20 +118,24 @@ def _run(line: Launched, call: Call) -> Candidate | None:
     return engine or next(iter(alone or found), None) or _launcher(line, call)
 
 
-def _composed(line: Launched, call: Call) -> list[Candidate]:
-    """The runs of a Hydra program, whose words choose and set what is in its tree."""
-    if not any(argument.name and "-" not in argument.dashes for argument in line.launch.arguments) and not any(
-        argument.name in ("config-name", "cn", "config_name") for argument in line.launch.arguments
-    ):
+def _composed(line: Launched, call: Call) -> list[Candidate] | Config:
+    """The runs of a Hydra program, whose words choose and set what is in its tree; the config alone where no framework's."""
+    if line.launch.arguments and not any(map(_is_hydras, line.launch.arguments)):
         return []
     from effbatch_lint.hydra_runs import runs as composed  # noqa: PLC0415 - few programs are Hydra's
 
     jobs = composed(line, call.options.overrides, call.handed, call.code.of(line.script.source.real))
-    return [
+    found = [
         candidate._replace(swept=job.swept, note=job.note)
         for job in jobs
         if (candidate := project.recognised(job.config, job.texts, line, job.companions, call)) is not None
     ]
+    return jobs[0].config if jobs and not found else found
+
+
+def _is_hydras(argument: Argument) -> bool:
+    """Whether a word of a launch line may be one of Hydra's: ``key=value``, or the name of its config."""
+    return bool(argument.name) and ("-" not in argument.dashes or argument.name in ("config-name", "cn", "config_name"))
 
 
 def _read(document: Document, line: Launched, call: Call) -> list[Candidate]:

@@ -232,6 +232,22 @@ def test_what_a_run_on_one_file_does_not_import(tmp_path: Path, name: str, none_
     assert 1 <= len(loaded) <= 4, "only frameworks whose words stand in the file are imported"
 
 
+def test_what_a_run_on_one_script_does_not_import(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "run.sh").write_text(
+        "torchrun --nproc_per_node 8 train.py --config x.yaml --gradient_accumulation_steps 4\n", encoding="utf-8"
+    )
+    (tmp_path / "x.yaml").write_text("{output_dir: o, per_device_train_batch_size: 2}\n", encoding="utf-8")
+    found = imported_by(tmp_path, "check", "run.sh")
+    assert "tree_sitter" in found
+    # tree_sitter_bash imports importlib.resources, and with it half the standard library: only its extension is loaded.
+    assert (
+        found & ((HEAVY - {"tree_sitter"}) | {"tree_sitter_bash", "importlib.resources", "shutil", "tomllib"}) == set()
+    )
+    own = {name.removeprefix("effbatch_lint.") for name in found}
+    assert own & {"hydra_runs", "launchers.manifest", "naming", "dependents", "targets.remark_words"} == set()
+
+
 def test_what_a_run_that_finds_nothing_does_not_import(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "x.yaml").write_text("name: ci\n", encoding="utf-8")

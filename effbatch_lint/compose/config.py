@@ -82,6 +82,12 @@ class Config:
         """The same files, read through another tree (flags normalised to one spelling, a section unwrapped)."""
         return self._like(root, prefix, self.dialect)
 
+    def hiding(self, reason: str) -> Config:
+        """The same configuration, of which the files show a part only: a key that is absent is unknown, and no default."""
+        hidden = self._like(self.root, self.prefix, self.dialect)
+        hidden.unseen = (*self.unseen, ("", reason))
+        return hidden
+
     def resolved_by(self, resolver: Resolver) -> Config:
         """The same configuration, its references given values by ``resolver``."""
         return self._like(self.root, self.prefix, self.dialect, resolver)

@@ -6,7 +6,12 @@ src/accelerate/utils/dataclasses.py (DeepSpeedPlugin, MegatronLMPlugin), 1.15.0.
 A launch file holds the layout and hardly ever the batch: the micro batch is the script's. It is known where a DeepSpeed
 JSON pins it, or where the arguments of an HF Trainer script are given as overrides. Under DeepSpeed the accumulation of
 the JSON or of this file wins over ``Accelerator(gradient_accumulation_steps=)`` with no more than a warning
-(huggingface/accelerate#3369), and a Trainer argument that differs is refused.
+(huggingface/accelerate#3369), and a Trainer argument that differs is refused. Before June 2025
+(huggingface/accelerate#3632) it was the other way round: the argument, 1 where there is none, replaced DeepSpeed's number.
+
+A script's micro batch is the ``batch_size`` of its DataLoader. Where the script's own Hydra tree is at hand, and one
+section of it has the DataLoader's arguments, that section is taken for the loader's; ``gradient_accumulation_steps`` in
+it for the Accelerator's.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import deepspeed_json, trainer_deepspeed
+from effbatch_lint.frameworks.parts import data_loader, deepspeed_json, trainer_deepspeed
 from effbatch_lint.frameworks.parts.accelerate_launch import (
     kind,
     launch_accumulation,
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
     from effbatch_lint.launch import Launch
 
 TRAINER_MICRO = "per_device_train_batch_size"
+DEEPSPEED_WINS = "from June 2025 on (before it, the accumulation was the script's argument)"
 SCRIPT = "the training script sets it, and accelerate's launch file does not hold it"
 
 
@@ -62,7 +68,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     if config.has(TRAINER_MICRO):
         yield _with_trainer(config, layout, deepspeed.config, problems)
     else:
-        yield _with_script(config, layout, deepspeed.config, problems)
+        yield _with_script(config, layout, deepspeed.config, problems, launch.settings)
 
 
 def _with_trainer(config: Config, layout: Layout, json: Config | None, problems: tuple[Problem, ...]) -> Batch:
@@ -76,18 +82,31 @@ def _with_trainer(config: Config, layout: Layout, json: Config | None, problems:
     return Batch(micro=micro, accumulation=accumulation, layout=layout, unit="samples", problems=(*problems, *more))
 
 
-def _with_script(config: Config, layout: Layout, json: Config | None, problems: tuple[Problem, ...]) -> Batch:
-    """Any other script: DeepSpeed's numbers win where there are some."""
+def _with_script(
+    config: Config, layout: Layout, json: Config | None, problems: tuple[Problem, ...], settings: Config | None
+) -> Batch:
+    """Any other script, with its ``settings``: DeepSpeed's numbers win where there are some."""
     own = config.integer(ACCUMULATION) if config.has(ACCUMULATION) else None
+    if own is None and settings is not None:
+        own = data_loader.accumulation(settings)
     if kind(config) == "MEGATRON_LM":
         told: Term | None = config.integer("megatron_lm_config.megatron_lm_num_micro_batches", default=1)
     else:
         told = launch_accumulation(config)
     accumulation = told or own or unknown(SCRIPT, key=ACCUMULATION)
     problems = (*problems, *_differs(told, own or accumulation, refuses=False))
-    script_micro = unknown(SCRIPT, key="micro batch")
+    loader = data_loader.loader_batch(settings) if settings is not None else None
+    script_micro = loader or unknown(SCRIPT, key="micro batch")
+    profile = DEEPSPEED_WINS if told is not None and (told.value or 1) > 1 and own is None else None
     if json is None:
-        return Batch(micro=script_micro, accumulation=accumulation, layout=layout, unit="samples", problems=problems)
+        return Batch(
+            micro=script_micro,
+            accumulation=accumulation,
+            layout=layout,
+            unit="samples",
+            problems=problems,
+            profile=profile,
+        )
     # accelerate fills "auto" with micro batch x accumulation x processes // sp, and leaves a number to DeepSpeed's check.
     batch, micro = deepspeed_json.stated(json, BATCH), deepspeed_json.stated(json, MICRO)
     triple = complete(batch, micro or script_micro, accumulation, product(layout.replicas, layout.tensor))
@@ -99,6 +118,7 @@ def _with_script(config: Config, layout: Layout, json: Config | None, problems: 
         global_batch=trainer_deepspeed.pinned(json, layout.tensor),
         declared=deepspeed_json.declared(json),
         problems=(*problems, *(triple.problems or deepspeed_json.copies_counted(json))),
+        profile=profile,
     )
 
 
@@ -148,5 +168,6 @@ FRAMEWORK = Framework(
     ),
     recognise=recognise,
     read=read,
+    profiles=(DEEPSPEED_WINS,),
     role="launcher",
 )

@@ -7,6 +7,8 @@ A flat YAML or JSON of TrainingArguments, as HfArgumentParser reads it, also for
 add keys of their own (trl, alignment-handbook, peft, LLaMA-Factory without Megatron). Nothing in such a file states the
 number of processes; plain ``python`` on several visible GPUs counts each of them as one (DataParallel). With
 ``auto_find_batch_size`` the batch may shrink when memory runs out: the numbers here are those of the start.
+
+A program of Hydra's keeps the arguments in a section (``trainer.args``, ``training_args``) beside sections of its own.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.compose.spelling import undashed
+from effbatch_lint.documents.document import kind_of
+from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.trainer_batch import ACCUMULATION, MICRO, OLD_MICRO, trainer_batch
 from effbatch_lint.frameworks.parts.trainer_example import example_of
@@ -31,10 +35,12 @@ OTHERS = (
     "distributed_type", "zero_optimization", "train_micro_batch_size_per_gpu",
 )  # fmt: skip
 
+_DEEPEST = 3
+
 
 def recognise(config: Config) -> int:
     """A batch key of TrainingArguments and another of its keys; few, so that programs with more of their own win."""
-    config = undashed(config)
+    config = _arguments(config)
     if config.count(*OTHERS) or not config.count(MICRO, OLD_MICRO, ACCUMULATION):
         return 0
     rest = config.count(
@@ -48,8 +54,32 @@ def recognise(config: Config) -> int:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; the unit is what the keys beside Trainer's tell of the data set."""
+    found = _arguments(config)
+    if found.prefix and (kind_of(config.path) == "shell" or config.path == launch.script):
+        found = found.hiding("the program's own configuration, over which the launch line lies, is not in the project")
+    yield trainer_batch(found, launch, example_of(found))
+
+
+def _arguments(config: Config) -> Config:
+    """The configuration itself, or the only section of it that holds a batch of TrainingArguments."""
     config = undashed(config)
-    yield trainer_batch(config, launch, example_of(config))
+    if config.count(MICRO, OLD_MICRO, ACCUMULATION):
+        return config
+    if config.has("entrypoint"):  # a job of Determined's, of which the launch is read
+        return config
+    held = list(_sections(config, _DEEPEST))
+    return held[0] if len(held) == 1 else config
+
+
+def _sections(config: Config, depth: int) -> Iterator[Config]:
+    for key, entry in config.root.entries.items():
+        section = config.section(key) if depth and isinstance(entry.value, Mapping) else None
+        if section is None:
+            continue
+        if section.count(MICRO, OLD_MICRO):
+            yield section
+        else:
+            yield from _sections(section, depth - 1)
 
 
 FRAMEWORK = Framework(

@@ -2,6 +2,7 @@
 
 Upstream: kohya-ss/sd-scripts, library/config_util.py (the data-set file, whose ``batch_size`` comes before the argument),
 library/train_util.py (read_config_from_file, which flattens the sections of an argument file; prepare_accelerator).
+Its programs are known by their names: {model_}train_network.py, {model_}train.py, train_db.py, fine_tune.py, ...
 
 Two kinds of TOML: the arguments (``--config_file``; the GUI saves the same names as JSON), and the data sets
 (``--dataset_config``), whose batch is that of one step where they differ. A bucket's last batch is smaller, and the total
@@ -10,6 +11,7 @@ that the program logs is computed from the argument alone. Processes are acceler
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -32,15 +34,33 @@ _OWN = (
 )  # fmt: skip
 
 
+_ARGUMENTS = frozenset(
+    ("config_file", DATA, BATCH, "pretrained_model_name_or_path", "network_module", "train_data_dir")
+)
+# Not among them: train_controlnet.py, which diffusers has too, and train_db.py and fine_tune.py, which anybody may have.
+_PROGRAM = re.compile(
+    r"(?:^|/)(?:(?:[a-z0-9]+_)*train_(?:network|control_net|control_net_lllite|textual_inversion|textual_inversion_XTI)"
+    r"|(?:sdxl|sd3|flux|lumina|anima)_train)\.py$"
+)
+
+
 def recognise(config: Config) -> int:
     """Names of the training scripts, at the top or in sections; or data sets with subsets."""
     if _datasets(config):
         return 3
     config = _flattened(config)
     own = config.count(*_OWN)
-    if own < 2 or not config.count(BATCH, DATA, "pretrained_model_name_or_path"):  # noqa: PLR2004 - diffusers has a few of them
+    module = config.text("network_module") or ""
+    named = module.startswith(("networks.", "lycoris."))  # a module of kohya's, or made for it
+    if own < 2 - named or not config.count(BATCH, DATA, "pretrained_model_name_or_path"):  # diffusers has a few of them
         return 0
     return own + config.count(BATCH, ACCUMULATION, "pretrained_model_name_or_path")
+
+
+def starts(launch: Launch) -> bool:
+    """The training scripts by their names, with any of their arguments."""
+    named = _PROGRAM.search(launch.program or "") is not None
+    return named and any(argument.name in _ARGUMENTS for argument in launch.arguments)
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
@@ -126,4 +146,5 @@ FRAMEWORK = Framework(
     ),
     recognise=recognise,
     read=read,
+    starts=starts,
 )

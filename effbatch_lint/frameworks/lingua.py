@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from effbatch_lint.launch import Launch
 
 _OWN = (
-    "grad_acc_steps", "dump_dir", "probe_freq", "async_eval_gpus", "data.n_views", "data.sources", "data.prefetch_size",
-    "data.load_async", "distributed.fsdp_type", "distributed.tp_size", "distributed.dp_shard",
+    "grad_acc_steps", "dump_dir", "probe_freq", "async_eval_gpus", "data.n_views", "data.root_dir", "data.sources",
+    "data.prefetch_size", "data.load_async", "distributed.fsdp_type", "distributed.tp_size", "distributed.dp_shard",
     "distributed.dp_replicate", "distributed.selective_activation_checkpointing",
 )  # fmt: skip
 _ENOUGH = 4

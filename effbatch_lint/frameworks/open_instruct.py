@@ -1,11 +1,12 @@
 """open-instruct: per_device_train_batch_size x gradient_accumulation_steps x replicas, in three programs.
 
     finetune.py        B sequences, replicas = processes // sequence_parallel_size
-    dpo*.py            B pairs, replicas = processes / (tensor x context x pipeline degrees)
+    dpo.py             B pairs, replicas = processes / (tensor x context x pipeline degrees)
+    dpo_tune_cache.py  B pairs, replicas = processes, whatever degrees are given
     grpo_fast.py       B = prompts x samples per prompt / num_mini_batches completions, on the learners alone
 
 Upstream: allenai/open-instruct, open_instruct/finetune.py (total_batch_size), open_instruct/dpo.py (global_batch_size),
-open_instruct/dpo_utils.py (ExperimentConfig), open_instruct/data_loader.py and grpo_utils.py (GRPO).
+open_instruct/dpo_utils.py (ExperimentConfig), open_instruct/dpo_tune_cache.py (total_batch_size), open_instruct/data_loader.py and grpo_utils.py (GRPO).
 
 The keys are HF Trainer's, the loop is its own: nothing but these keys decides, and nothing is declared or checked but
 the sequence-parallel degree. Published files state a batch in comments only. The processes are the launcher's
@@ -15,6 +16,7 @@ the sequence-parallel degree. Published files state a batch in comments only. Th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,9 @@ _PAIRS = ("beta", "dpo_beta", "loss_type", "dpo_loss_type", "gamma_beta_ratio", 
 _ROLLOUT = ("num_unique_prompts_rollout", "num_samples_per_prompt_rollout", "num_learners_per_node")
 
 
+_PROGRAM = re.compile(r"(?:^|[/.])open_instruct[/.](finetune\w*|dpo\w*|grpo\w*)(?:\.py)?$")
+
+
 def recognise(config: Config) -> int:
     """A batch of Trainer's names beside the keys of a training loop of its own; or a rollout."""
     config = undashed(config)
@@ -50,17 +55,29 @@ def recognise(config: Config) -> int:
     return config.count(MICRO, ACCUMULATION) and own + config.count(MICRO, ACCUMULATION, "max_seq_length")
 
 
+def starts(launch: Launch) -> bool:
+    """The three programs in the package's folder, or as modules."""
+    return bool(_program(launch))
+
+
+def _program(launch: Launch) -> str:
+    """``finetune``, ``dpo``, ``dpo_tune_cache``, ``grpo_fast``, ...; empty for any other."""
+    found = _PROGRAM.search(launch.program or "")
+    return "" if found is None else found[1]
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
-    """One batch: sequences, pairs where a preference loss has keys, completions of a rollout."""
-    config = undashed(config)
-    if config.count(*_ROLLOUT) > 1:
+    """One batch: sequences, pairs of the DPO programs (without a launch line: where their keys are), completions."""
+    config, program = undashed(config), _program(launch)
+    if program.startswith("grpo") or (not program and config.count(*_ROLLOUT) > 1):
         yield _rollout(config, launch)
         return
-    pairs = config.count(*_PAIRS) > 0
+    pairs = program.startswith("dpo") if program else config.count(*_PAIRS) > 0
+    world = _world(launch)
     yield Batch(
         micro=config.integer(MICRO, default=8),
         accumulation=config.integer(ACCUMULATION, default=1),
-        layout=_layout(config, _world(launch), pairs=pairs),
+        layout=Layout.of_world(world) if program.startswith("dpo_tune") else _layout(config, world, pairs=pairs),
         sequence_length=_limit(config),
         unit="pairs" if pairs else "sequences",
         sequences_per_item=2 if pairs else 1,
@@ -144,5 +161,6 @@ FRAMEWORK = Framework(
     ),
     recognise=recognise,
     read=read,
+    starts=starts,
     profiles=("GRPO",),
 )

@@ -118,6 +118,8 @@ def _factor(sign: str, name: str, term: Term) -> Iterator[Row]:
     detail = f"{term.key}, {term.formula}" if term.how == "read" and term.formula else term.key or ""
     if term.how == "default":
         detail = f"{detail} (default)" if detail else ""
+    elif term.how == "assumed":
+        detail = f"{detail} (assumed)" if detail else ""
     elif term.how == "derived":
         detail = term.formula or ""
     elif not term.known:

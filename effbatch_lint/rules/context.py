@@ -63,7 +63,8 @@ def labels(term: Term, text: str) -> list[Label]:
 def factors(batch: Batch) -> list[Label]:
     """The places of the numbers that the batch is made of."""
     layout = batch.layout
-    out = labels(batch.micro, f"micro batch {shown(batch.micro.value)}") if batch.micro.how == "read" else []
+    stated = batch.micro.how in ("read", "assumed")
+    out = labels(batch.micro, f"micro batch {shown(batch.micro.value)}") if stated else []
     if batch.accumulation.how == "read":
         out += labels(batch.accumulation, f"accumulation {shown(batch.accumulation.value)}")
     degrees = (("tensor", layout.tensor), ("pipeline", layout.pipeline), ("context", layout.context))

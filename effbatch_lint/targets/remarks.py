@@ -76,6 +76,7 @@ _BATCH_WORDS = (
 )
 _DEVICE_WORDS = ("gpu", "device", "node", "00", "card", "chip", "accelerator", "卡")
 _MADE_FOR = ("=", "preset", "set up", "setup", "designed", "config", "assum", "train")
+_DIRECTIVES = ("#SBATCH", "#PBS", "#BSUB")
 _DIGIT = re.compile("[0-9]")
 _MARKER = re.compile(r"(?:^|(?<=\s))(?:#|//)+[ \t]*(?P<text>.*)")
 
@@ -109,8 +110,8 @@ def find_claims(source: Source, kind: str) -> tuple[Claim, ...]:
 
 def may_claim(line: str) -> bool:
     """Whether a line with a comment is worth reading: there is a number in it, and a word of ours."""
-    if _DIGIT.search(line) is None or "effbatch:" in line:
-        return False  # a pragma is no remark
+    if _DIGIT.search(line) is None or "effbatch:" in line or line.startswith(_DIRECTIVES):
+        return False  # what speaks to this tool or to a scheduler is no remark
     lower = line.lower()
     if any(map(lower.__contains__, _BATCH_WORDS)):
         return True

@@ -27,6 +27,7 @@ class Verdict(NamedTuple):
         unit: the unit in which they were compared.
         factor: the model-parallel degrees that explain the difference.
         reason: for ``unit``: what was mixed up.
+        advice: for ``unit``: what to type, where it is more than the name of the unit.
     """
 
     kind: Kind
@@ -34,6 +35,7 @@ class Verdict(NamedTuple):
     unit: str
     factor: diagnosis.Factor | None = None
     reason: str | None = None
+    advice: str | None = None
 
 
 def judge(batch: Batch, target: Target) -> Verdict:
@@ -64,6 +66,9 @@ def _compare(batch: Batch, target: Target, computed: Term, unit: str) -> Verdict
     mixed = _mixed_up(batch, target, unit)
     if mixed is not None:
         return Verdict("unit", computed, unit, reason=mixed)
+    moved = _other_length(batch, target, value)
+    if moved is not None:
+        return Verdict("unit", computed, unit, reason=moved[0], advice=moved[1])
     factor = _model_factor(batch, target, value)
     return Verdict("mismatch" if factor is None else "model-parallel", computed, unit, factor)
 
@@ -93,6 +98,29 @@ def _mixed_up(batch: Batch, target: Target, unit: str) -> str | None:
             each = shown(batch.items_per_prompt.value)
             return f"{target.number} is the number of {name} per step, not of {unit} ({each} completions per prompt)"
     return None
+
+
+def _other_length(batch: Batch, target: Target, computed: Number) -> tuple[str, str] | None:
+    """A global batch that is stated in tokens is as many items as their length makes of it.
+
+    Neither the devices nor the accumulation move it: a whole factor between the target and the batch is a length that
+    changed. None where the tokens are no whole number of declared items, or the lengths no multiples of each other.
+    """
+    stated, length, declared = batch.declared, batch.sequence_length, target.quantity.value
+    if not batch.stated_in_tokens or stated is None or stated.value is None or length is None or not length.value:
+        return None
+    if stated.value % declared or diagnosis.factor_between(declared, computed) is None:
+        return None
+    reason = (
+        f"{stated.key} counts tokens, and {shown(stated.value)} are {target.number} {batch.unit} of "
+        f"{shown(stated.value // declared)} tokens, not of {shown(length.value)}"
+    )
+    wanted = declared * length.value
+    advice = (
+        f"declare tokens={stated.value}, which holds at every length; or {stated.key} {wanted} for {target.number} "
+        f"{batch.unit} of {shown(length.value)} tokens"
+    )
+    return reason, advice
 
 
 def _per_prompt(batch: Batch) -> Term:

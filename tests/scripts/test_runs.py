@@ -45,6 +45,10 @@ def test_table(row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 RUN = "torchrun --nproc_per_node 2 train.py --config a.yaml\n"
+TREE = {
+    "conf/train.yaml": "defaults: [{trainer: base}, _self_]\n",
+    "conf/trainer/base.yaml": "args: {output_dir: o, per_device_train_batch_size: 4, gradient_accumulation_steps: 3}",
+}
 CONFIG = "{output_dir: o, per_device_train_batch_size: 2, gradient_accumulation_steps: 8}"
 
 
@@ -106,8 +110,46 @@ def test_a_changed_config_finds_the_scripts_that_name_it(tmp_path: Path, run: An
     assert run("check", "a.yaml", cwd=tmp_path)[0] == 0
 
 
+@pytest.mark.parametrize("changed", ["conf/train.yaml", "conf/trainer/base.yaml"])
+def test_a_changed_part_of_a_hydra_tree_finds_the_script_that_starts_it(changed: str, tmp_path: Path, run: Any) -> None:
+    script = "# effbatch: target=99\ntorchrun --nproc_per_node 2 src/train.py --config-name=train\n"
+    program = "@hydra.main(config_path='../conf')\ndef main(cfg): ...\n"
+    project(tmp_path, {"run.sh": script, "src/train.py": program, **TREE})
+    status, out, _ = run("check", "--output-format", "concise", "--scripts", changed, cwd=tmp_path)
+    assert status == 1
+    assert out.startswith("run.sh:1:13: error[EB101] 99 samples declared, 24 ")
+
+
+def test_a_script_that_only_speaks_of_a_changed_config_says_nothing(tmp_path: Path, run: Any) -> None:
+    other = "# effbatch: target=99\n# a.yaml is for the small model\n" + RUN.replace("a.yaml", "b.yaml")
+    project(tmp_path, {"other.sh": other, "a.yaml": CONFIG, "b.yaml": CONFIG})
+    assert run("check", "--scripts", "a.yaml", cwd=tmp_path)[0] == 0
+    assert run("check", "--scripts", "b.yaml", cwd=tmp_path)[0] == 1
+    assert run("check", "--scripts", ".", cwd=tmp_path)[0] == 1
+
+
 def test_the_settings_name_a_script_and_its_config_as_one_recipe(tmp_path: Path, run: Any) -> None:
     settings = '[[recipes]]\nname = "main"\nfiles = ["run.sh", "a.yaml"]\ntarget = 99\n'
     project(tmp_path, {"run.sh": RUN, "a.yaml": CONFIG, "effbatch.toml": settings})
     status, out, _ = run("check", "--output-format", "concise", "a.yaml", cwd=tmp_path)
     assert (status, "99 samples declared, 32" in out) == (1, True), out
+
+
+@pytest.mark.parametrize(
+    ("words", "effective"),
+    [
+        ("--config-name=train trainer.args.per_device_train_batch_size=8", 48),
+        ("trainer.args.per_device_train_batch_size=8", 48),
+        ("--config-name=other trainer.args.per_device_train_batch_size=8", None),
+        ("trainer.lr=3 trainer.args.per_device_train_batch_size=8", None),  # no word that this tree takes
+    ],
+)
+def test_a_hydra_tree_handed_with_the_script_of_a_program_that_is_elsewhere(
+    words: str, effective: int | None, tmp_path: Path
+) -> None:
+    script = f"torchrun --nproc_per_node 2 -m somewhere.train {words}\n"
+    project(tmp_path, {"run.sh": script, **TREE})
+    found = effbatch_lint.explain([tmp_path / name for name in ("run.sh", *TREE)])
+    (recipe,) = [recipe for recipe in found if recipe.path.endswith("run.sh")]
+    assert (recipe.batches[0].effective.value if recipe.batches else None) == effective
+    assert effbatch_lint.check([tmp_path / name for name in ("run.sh", *TREE)]).findings == []

@@ -100,7 +100,28 @@ def _widths(chars: str) -> tuple[list[int], list[int]]:
 
 @cache
 def _parser() -> Parser:
-    import tree_sitter_bash  # noqa: PLC0415 - 9 ms, paid for launch scripts only
-    from tree_sitter import Language, Parser  # noqa: PLC0415 - as above
+    from tree_sitter import Language, Parser  # noqa: PLC0415 - paid for launch scripts only
 
-    return Parser(Language(tree_sitter_bash.language()))
+    return Parser(Language(_grammar()))
+
+
+def _grammar() -> object:
+    """``tree_sitter_bash.language()`` from the package's extension alone.
+
+    The package itself imports importlib.resources, for queries that nobody asks for here: that costs more than reading a
+    script. It is imported where it is installed in a way that the extension is not found.
+    """
+    from importlib.machinery import PathFinder  # noqa: PLC0415 - as above
+
+    package = PathFinder.find_spec("tree_sitter_bash")
+    binding = package and PathFinder.find_spec("tree_sitter_bash._binding", package.submodule_search_locations)
+    if not binding or binding.loader is None:
+        import tree_sitter_bash  # noqa: PLC0415 - as above
+
+        return tree_sitter_bash.language()
+    from importlib.util import module_from_spec  # noqa: PLC0415 - as above
+
+    module = module_from_spec(binding)
+    binding.loader.exec_module(module)
+    language: object = module.language()
+    return language
