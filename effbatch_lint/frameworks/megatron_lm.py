@@ -68,7 +68,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     if isinstance(section, Mapping):
         model = config.node("language_model")
         args = flags(config, *([model] if isinstance(model, Mapping) else []), section, config.root)
-        layout = clamped(args, launch.world_size)
+        layout = clamped(args, launch.world_size, context=args.integer(CONTEXT))
         yield megatron_batch(args, layout, profile="--yaml-cfg", ramps=SCHEDULE not in args.root.entries)
         return
     runs = _runs(config)
