@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from effbatch_lint.batch import Stage
     from effbatch_lint.terms import Term
 
+# Stages that a message names one by one.
+_NAMED = 4
+
 
 class Division(NamedTuple):
     """A global batch (sequences per optimizer step) and the number of micro batches of each replica that it takes.
@@ -64,13 +67,19 @@ def staged(stages: Sequence[Stage], micro: Term, replicas: Term) -> Division:
     if wrong:
         first = wrong[0]
         split = _split(micro, replicas)
-        batches = ", ".join(shown(stage.effective_batch.value) for stage in wrong)
+        named = wrong if len(wrong) <= _NAMED else wrong[: _NAMED - 1]
+        batches = ", ".join(shown(stage.effective_batch.value) for stage in named)
+        if named is not wrong:
+            batches += f" (and of {shown(len(wrong) - len(named))} further stages)"
+        when = f"when it comes to it, from {shown(first.start)} {first.unit} on"
+        if first is stages[0]:
+            when = "before its first step"
         problems = (
             Problem(
                 "EB302",
-                f"{last.key}: a batch of {batches} sequences is not divisible by {split}, and the training loop stops "
-                f"when it comes to it, from {shown(first.start)} {first.unit} on",
-                (last, micro, replicas),
+                f"{first.effective_batch.key}: a batch of {batches} sequences is not divisible by {split}, and the "
+                f"training loop stops {when}",
+                (first.effective_batch, micro, replicas),
                 refuses=first is stages[0],
                 help=f"let every stage be a multiple of {shown(step.value)}, or use another number of devices",
             ),
