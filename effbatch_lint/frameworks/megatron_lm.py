@@ -42,7 +42,8 @@ _BESIDE = frozenset((
 ))  # fmt: skip
 # Programs that take Megatron's flags and these, with another arithmetic: Megatron-DeepSpeed, slime.
 _OTHERS = frozenset((
-    "deepspeed", "deepspeed-config", "zero-stage", "ds-sequence-parallel-size", "actor-num-nodes", "rollout-batch-size",
+    "deepspeed", "deepspeed-config", "zero-stage", "no-pipeline-parallel", "ds-sequence-parallel-size",
+    "moe-expert-parallel-size", "pp-partition-method", "actor-num-nodes", "rollout-batch-size",
 ))  # fmt: skip
 
 

@@ -28,6 +28,10 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "pipe_parallel_size", "pipe-parallel-size", '"model_parallel_size', '"model-parallel-size',
         "lr_decay_style", "lr-decay-style", "global_num_gpus",
     )),
+    ("megatron_deepspeed", (
+        "--deepspeed_config", "--zero-stage", "--no-pipeline-parallel", "--ds-sequence-parallel-size",
+        "--moe-expert-parallel-size", "--pp-partition-method",
+    )),
     ("megatron_lm", ("--micro-batch-size", "--global-batch-size", "model_parallel:")),
     ("deepspeed", ("train_micro_batch_size_per_gpu", '"train_batch_size"', '"zero_optimization"', '"elasticity"')),
     ("accelerate", ("distributed_type",)),

@@ -10,7 +10,8 @@ import yaml
 
 import effbatch_lint
 
-ROWS = yaml.safe_load((Path(__file__).parent / "runs.yaml").read_text(encoding="utf-8"))
+TABLES = sorted(Path(__file__).parent.glob("*.yaml"))
+ROWS = [row for table in TABLES for row in yaml.safe_load(table.read_text(encoding="utf-8"))]
 
 
 def project(folder: Path, files: dict[str, str]) -> Path:
