@@ -75,6 +75,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "olmo": ("scripts/train.py",),
     "torchtitan": ("torchtitan.train", "config_file"),
     "torchtune": ("_distributed", "_single_device"),
+    "trl": ("trl ", "scripts/"),
     "verl": ("verl.trainer.",),
 }
 
