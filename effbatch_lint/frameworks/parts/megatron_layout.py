@@ -83,7 +83,7 @@ def cuts(written: Iterable[Term], after: Iterable[Term], world: Term) -> Iterato
                 f"{before.key} {shown(before.value)} is silently cut to {shown(cut_to.value)}: the job has "
                 f"{shown(world.value)} devices",
                 (before, world),
-                help=f"start it on more devices, or write {before.key}: {shown(cut_to.value)}",
+                help=f"start it on more devices, or set {before.key} to {shown(cut_to.value)}",
             )
 
 
