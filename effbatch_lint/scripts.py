@@ -197,8 +197,15 @@ def _documents(argument: Argument, line: Launched) -> Iterator[Document]:
 
 
 def _missing(line: Launched) -> Iterator[tuple[str, str]]:
-    """Configs that the line names and the project does not hold: whatever is absent may stand there."""
+    """Files that the line names and the project does not hold, configs and a script: whatever is absent may stand there."""
+    program = line.launch.program or ""
+    if kind_of(program) == "shell":
+        yield "", program
     for argument in line.launch.arguments:
+        if not argument.name and argument.text is not None and kind_of(argument.text) in ("yaml", "toml"):
+            if next(_documents(argument, line), None) is None:
+                yield "", argument.text
+            continue
         key = argument.name.replace("-", "_").rpartition(".")[2]
         if argument.text is None or not _CONFIG.search(key) or key in _ENGINE or _DATA.search(key):
             continue

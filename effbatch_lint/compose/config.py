@@ -203,6 +203,8 @@ class Config:
         if isinstance(entry.value, Mapping):
             return self.section(key)
         name = self.text(key)
+        if isinstance(entry.value, Scalar) and isinstance(entry.value.value, Unresolved):
+            name = entry.value.text  # a launch script may write the file under the very words that it names it by
         if not name or self._companion is None:
             return None
         try:

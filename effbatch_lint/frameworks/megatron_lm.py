@@ -42,7 +42,8 @@ _BESIDE = frozenset((
 ))  # fmt: skip
 # Programs that take Megatron's flags and these, with another arithmetic: Megatron-DeepSpeed, slime.
 _OTHERS = frozenset((
-    "deepspeed", "deepspeed-config", "zero-stage", "ds-sequence-parallel-size", "actor-num-nodes", "rollout-batch-size",
+    "deepspeed", "deepspeed-config", "zero-stage", "no-pipeline-parallel", "ds-sequence-parallel-size",
+    "moe-expert-parallel-size", "pp-partition-method", "actor-num-nodes", "rollout-batch-size",
 ))  # fmt: skip
 
 
@@ -68,7 +69,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     if isinstance(section, Mapping):
         model = config.node("language_model")
         args = flags(config, *([model] if isinstance(model, Mapping) else []), section, config.root)
-        layout = clamped(args, launch.world_size)
+        layout = clamped(args, launch.world_size, context=args.integer(CONTEXT))
         yield megatron_batch(args, layout, profile="--yaml-cfg", ramps=SCHEDULE not in args.root.entries)
         return
     runs = _runs(config)

@@ -12,6 +12,9 @@ olmo/train.py (split_batch); allenai/OLMo-core 2.5, src/olmo_core/train/train_mo
 OLMo overwrites ``device_train_batch_size`` and logs ``device_train_grad_accum`` rounded down, 0 where the micro batch is
 larger than the device batch; the last micro batch is smaller where it does not divide. OLMo-core's files are Python:
 what is read here is the ``config.json`` that each of its runs saves.
+
+``scripts/train.py FILE.yaml --key.sub=value``: what a launch line says lies over the file. AI2's scripts come in pairs, of
+which one asks Beaker for the devices and names the other.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts import olmo_core
-from effbatch_lint.terms import Term, ceil, computed, exact, shown
+from effbatch_lint.terms import Term, ceil, computed, exact, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
@@ -33,6 +36,12 @@ _OWN = (
     "model.max_sequence_length", "data.paths", "data.datasets", "fsdp.wrapping_strategy", "evaluators", "model.d_model",
     "model.mlp_ratio", "distributed_strategy", "scheduler.t_warmup", "save_interval_unsharded", "tokenizer.identifier",
 )  # fmt: skip
+# Fields of OLMo's TrainConfig, as its launch lines set them.
+_FLAGS = frozenset((
+    GLOBAL, MICRO, "device_eval_batch_size", "save_interval_ephemeral", "save_interval_unsharded", "sharded_checkpointer",
+    "remote_save_folder", "save_overwrite", "fused_loss", "activation_checkpointing", "fsdp.sharding_strategy",
+    "fsdp.wrapping_strategy", "fsdp.hybrid_sharding_num_model_replicas", "try_load_latest_save", "load_path", "stop_at",
+))  # fmt: skip
 
 
 def recognise(config: Config) -> int:
@@ -45,8 +54,20 @@ def recognise(config: Config) -> int:
     return own + config.count(GLOBAL, MICRO, "device_eval_batch_size", "max_duration")
 
 
+def starts(launch: Launch) -> bool:
+    """OLMo's trainer with flags of its own, or a script that Beaker is to run as an OLMo task."""
+    program = launch.program or ""
+    if _hidden(program):
+        return launch.environment.get("OLMO_TASK") == "model"
+    flags = {argument.name for argument in launch.arguments}
+    return program.rpartition("/")[2] == "train.py" and len(flags & _FLAGS) > 1
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; its rows are full, so that the tokens are exact."""
+    if launch.program is not None and _hidden(launch.program):
+        yield _unseen(launch)
+        return
     if olmo_core.recognised(config):
         yield olmo_core.batch(config, launch.world_size)
         return
@@ -68,6 +89,21 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         global_batch=declared,
         declared=declared if config.has(GLOBAL) else None,
         problems=tuple(_checks(config, declared, share, launch.world_size)),
+    )
+
+
+def _hidden(program: str) -> bool:
+    """Whether the program is a script that the project does not hold."""
+    return program.endswith(".sh")
+
+
+def _unseen(launch: Launch) -> Batch:
+    nothing = unknown(f"{launch.program}, which starts the training, is not in the project")
+    return Batch(
+        micro=nothing.named(MICRO),
+        accumulation=nothing,
+        layout=Layout(launch.world_size, nothing.named("replicas"), nothing, nothing, nothing),
+        sequence_length=nothing.named("model.max_sequence_length"),
     )
 
 
@@ -101,6 +137,7 @@ FRAMEWORK = Framework(
         "allenai/OLMo-core src/olmo_core/train/train_module/transformer/train_module.py",
     ),
     recognise=recognise,
+    starts=starts,
     read=read,
     dialect="omegaconf",
     profiles=("OLMo-core (tokens)",),

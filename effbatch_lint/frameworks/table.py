@@ -29,6 +29,10 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "pipe_parallel_size", "pipe-parallel-size", '"model_parallel_size', '"model-parallel-size',
         "lr_decay_style", "lr-decay-style", "global_num_gpus",
     )),
+    ("megatron_deepspeed", (
+        "--deepspeed_config", "--zero-stage", "--no-pipeline-parallel", "--ds-sequence-parallel-size",
+        "--moe-expert-parallel-size", "--pp-partition-method",
+    )),
     ("megatron_lm", ("--micro-batch-size", "--global-batch-size", "model_parallel:")),
     ("deepspeed", ("train_micro_batch_size_per_gpu", '"train_batch_size"', '"zero_optimization"', '"elasticity"')),
     ("accelerate", ("distributed_type",)),
@@ -37,6 +41,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("axolotl", ("base_model",)),
     ("hf_trainer", ("per_device_train_batch_size", "per-device-train-batch-size", "per_gpu_train_batch_size")),
     ("detectron2", ("IMS_PER_BATCH", "META_ARCHITECTURE", "_BASE_")),
+    ("diffusers", ("--train_batch_size",)),
     ("espnet", ("accum_grad", "batch_bins", "batch_type", "iterator_type")),
     ("imaginaire", ("dataloader_train",)),
     ("kohya", ("pretrained_model_name_or_path", "subsets")),
@@ -47,7 +52,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("maxtext", ("per_device_batch_size", "base_config", "max_target_length")),
     ("megatron_bridge", ("micro_batch_size", "global_batch_size")),
     ("nemo_automodel", ("step_scheduler", "grad_accumulation_steps", "recipe_args")),
-    ("olmo", ("global_train_batch_size", "device_train_microbatch_size", "rank_microbatch_size")),
+    ("olmo", ("global_train_batch_size", "device_train_microbatch_size", "rank_microbatch_size", "OLMO_TASK")),
     ("open_instruct", (
         "use_slow_tokenizer", "use-slow-tokenizer", "with_tracking", "hf_metadata_dataset", "mixer_list",
         "num_unique_prompts_rollout", "num_samples_per_prompt_rollout",
@@ -66,16 +71,25 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
 # its `starts` then has the last word.
 PROGRAMS: dict[str, tuple[str, ...]] = {
     "axolotl": ("axolotl",),
+    "diffusers": (
+        "train_text_to_image", "train_dreambooth", "train_controlnet", "textual_inversion", "train_instruct_pix2pix",
+        "train_unconditional", "train_lcm", "train_control_", "train_cogvideox", "train_t2i_adapter",
+        "tutorial_train_", "train_custom_diffusion", "train_autoencoder", "train_cosmos", "train_sana",
+        "train_diffusion_", "train_vqgan", "train_amused", "train_pixart", "train_multi_subject", "train_gligen",
+        "train_realfill", "train_sdxl_lpl", "train_cm_ct",
+    ),
     "fairseq": ("fairseq-train", "fairseq-hydra-train", "fairseq_cli"),
     "gpt_neox": ("deepy",),
     "kohya": ("train_network", "train_control_net", "train_textual_inversion", "_train.py"),
     "litgpt": ("litgpt",),
     "llm_foundry": ("composer",),
+    "olmo": ("scripts/train.py",),
     "open_instruct": ("open_instruct/", "open_instruct."),
     "torchtitan": ("torchtitan.train", "config_file"),
     "torchtune": ("_distributed", "_single_device"),
+    "trl": ("trl ", "scripts/"),
     "verl": ("verl.trainer.",),
-}
+}  # fmt: skip
 
 _WORDS = tuple(dict.fromkeys(word.encode() for _, words in TABLE for word in words))
 

@@ -10,10 +10,14 @@ Upstream: huggingface/trl, trl/trainer/{sft,dpo,kto,reward,grpo,rloo}_config.py 
 A flat YAML of script, training and model arguments. ``per_device_train_batch_size`` counts completions since 0.15; in
 0.14 it counted prompts, and no key tells. GPUs that ``trl vllm-serve`` takes are not among the processes. A length
 limit that the file leaves out is the release's: 512 tokens once, 1,024 now.
+
+``scripts/TASK.py --config RECIPE`` of trl, alignment-handbook (recipes/launch.slurm) and open-r1 is such a run also where
+the recipe is not at hand: what it may set is then unknown.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -46,6 +50,8 @@ _OTHERS = (
     "base_model", "with_tracking", "sequence_parallel_size", "tensor_model_parallel_size", "distributed_type",
     "zero_optimization",
 )  # fmt: skip
+# The task itself may be an argument of the launch script.
+_SCRIPT = re.compile(r"(?:^|/)scripts/(?:sft|dpo|orpo|cpo|kto|grpo|rloo|reward|\$\{?\w+\}?)\.py")
 
 
 def recognise(config: Config) -> int:
@@ -56,6 +62,16 @@ def recognise(config: Config) -> int:
         return 0
     beside = own + config.count(*_COMMON)
     return beside + config.count(MICRO, ACCUMULATION) if beside > 1 else 0
+
+
+def starts(launch: Launch) -> bool:
+    """``trl TASK``, or a script of a task below accelerate that is handed a recipe."""
+    program = launch.program or ""
+    if program.startswith("trl "):
+        return True
+    recipe = next((argument.text or "" for argument in launch.arguments if argument.name == "config"), "")
+    scripted = launch.launcher == "accelerate" and recipe.endswith((".yaml", ".yml"))
+    return scripted and _SCRIPT.search(program) is not None
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
@@ -90,5 +106,6 @@ FRAMEWORK = Framework(
         "huggingface/transformers src/transformers/trainer.py",
     ),
     recognise=recognise,
+    starts=starts,
     read=read,
 )

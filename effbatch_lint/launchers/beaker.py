@@ -1,6 +1,7 @@
 """Beaker's ``gantry run -- command``: ``--replicas`` nodes with ``--gpus`` each.
 
-Source: allenai/beaker-gantry's documented options; the command behind the dashes runs once per replica.
+Source: allenai/beaker-gantry's documented options; the command behind the dashes runs once per replica, and Beaker tells it
+how many replicas there are in BEAKER_REPLICA_COUNT.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def gantry(start: Start) -> Start | None:
         assignment = shell_words.ASSIGNMENT.match(value.chars)
         if name == "env" and assignment is not None:
             environment[assignment[1]] = value.slice(assignment.end())
+    if "replicas" in found.values:
+        environment["BEAKER_REPLICA_COUNT"] = found.values["replicas"]
     allocation = Allocation(nodes, devices, None if devices is None else world)
     return start.left(found.rest)._replace(
         launcher="gantry", nodes=nodes, devices=devices, world_size=world, environment=environment,

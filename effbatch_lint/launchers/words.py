@@ -165,8 +165,11 @@ def _begins(word: Text) -> bool:
 
 
 def _line(values: list[Text]) -> Text:
-    kept = [value for value in values if not value.unset] if len(values) > 1 else values
-    return spaced(kept or values[:1])
+    """The values with blanks between them; a variable that nobody set, behind them, holds further flags if anything."""
+    kept = len(values)
+    while kept > 1 and values[kept - 1].unset:
+        kept -= 1
+    return spaced(values[:kept])
 
 
 def _argument(name: str, value: Text, dashes: str) -> Argument:

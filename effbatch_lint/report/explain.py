@@ -25,6 +25,8 @@ SEES_CODE = {
     "unverifiable": "EB104",
     "unit": "EB105",
 }
+# Lines of a batch schedule.
+_STAGES = 8
 
 
 class Row(NamedTuple):
@@ -171,7 +173,14 @@ def _nodes(launch: Launch) -> str:
 
 
 def _schedule(batch: Batch) -> Iterator[Row]:
-    for stage in batch.schedule:
+    """The stages; of a long ramp, whose steps are all alike, the first and the last ones."""
+    stages = batch.schedule
+    hidden = range(_STAGES - 1, len(stages) - 1) if len(stages) > _STAGES + 1 else range(0)
+    for at, stage in enumerate(stages):
+        if at in hidden:
+            if at == hidden[0]:
+                yield Row("", f"... {len(hidden):,} more stages", "")
+            continue
         value = shown(stage.effective_batch.value)
         yield Row("", f"from {stage.start:,} {stage.unit}", value, f"{batch.unit} per optimizer step")
 

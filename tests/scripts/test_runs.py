@@ -10,7 +10,8 @@ import yaml
 
 import effbatch_lint
 
-ROWS = yaml.safe_load((Path(__file__).parent / "runs.yaml").read_text(encoding="utf-8"))
+TABLES = sorted(Path(__file__).parent.glob("*.yaml"))
+ROWS = [row for table in TABLES for row in yaml.safe_load(table.read_text(encoding="utf-8"))]
 
 
 def project(folder: Path, files: dict[str, str]) -> Path:
@@ -40,6 +41,8 @@ def test_table(row: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {name: answer[name] for name in wanted} == wanted
     if "problems" in row:
         assert [problem.code for problem in batch.all_problems] == row["problems"]
+    for name, reason in row.get("reasons", {}).items():
+        assert reason in (batch.terms()[name].reason or "")
     for name, lines in row.get("origins", {}).items():
         assert [span.line for span in batch.terms()[name].spans if span.path == "run.sh"] == lines
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Problem
+from effbatch_lint.compose.config import Unresolved
 from effbatch_lint.frameworks.parts.megatron_checks import GLOBAL, MICRO, RAMP, SCHEDULE, start_checks
 from effbatch_lint.frameworks.parts.megatron_flags import values, written
 from effbatch_lint.frameworks.parts.megatron_layout import weight_shards
@@ -64,7 +65,7 @@ def _division(args: Config, micro: Term, layout: Layout, *, ramps: bool) -> Divi
         found = constant(total, micro, replicas, decrease=args.flag("decrease-batch-size-if-needed"))
     else:
         found = undeclared(micro, replicas, GLOBAL)
-    if not ramps or not args.has(RAMP):
+    if not ramps or not args.has(RAMP) or isinstance(args.value(RAMP), Unresolved):
         return found
     stages, problem = ramp(values(args, RAMP), found.global_batch, _placed(args, RAMP))
     found = staged(stages, micro, replicas) if stages else found

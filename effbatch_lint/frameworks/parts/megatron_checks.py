@@ -67,7 +67,7 @@ def start_checks(args: Config, layout: Layout, division: Division) -> Iterator[P
     )
     if found is not None:
         yield found
-    yield from _length(args, layout.context)
+    yield from _length(args, args.integer(CONTEXT, default=1))
     yield from _counted(args)
     yield from repeated(args)
 

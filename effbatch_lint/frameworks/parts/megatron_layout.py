@@ -40,13 +40,15 @@ def megatron_layout(args: Config, world: Term) -> Layout:
     return divided(args, world, tensor, pipeline, args.integer(CONTEXT, default=1))
 
 
-def clamped(args: Config, world: Term) -> Layout:
-    """The layout of ``--yaml-cfg``, which cuts degrees that are too large for the job before it divides."""
-    tensor, pipeline = args.integer(TENSOR), args.integer(PIPELINE)
+def clamped(args: Config, world: Term, *, context: Term, default: int | None = None) -> Layout:
+    """The layout of ``--yaml-cfg`` and of Megatron-DeepSpeed, which cut degrees that are too large for the job before
+    they divide it. ``default`` is that of the degrees, where there is one.
+    """
+    tensor, pipeline = args.integer(TENSOR, default=default), args.integer(PIPELINE, default=default)
     fitting = computed(min, "min(tensor, world)", tensor, world)
     room = floor(world, fitting)
     after = (cut(tensor, world), cut(pipeline, room))
-    found = divided(args, world, after[0], after[1], args.integer(CONTEXT))
+    found = divided(args, world, after[0], after[1], context)
     return found._replace(problems=(*found.problems, *cuts((tensor, pipeline), after, world)))
 
 
@@ -81,7 +83,7 @@ def cuts(written: Iterable[Term], after: Iterable[Term], world: Term) -> Iterato
                 f"{before.key} {shown(before.value)} is silently cut to {shown(cut_to.value)}: the job has "
                 f"{shown(world.value)} devices",
                 (before, world),
-                help=f"start it on more devices, or write {before.key}: {shown(cut_to.value)}",
+                help=f"start it on more devices, or set {before.key} to {shown(cut_to.value)}",
             )
 
 

@@ -12,13 +12,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.batch import Problem
-from effbatch_lint.terms import ONE, exact, floor, product, shown
+from effbatch_lint.terms import ONE, exact, floor, product, shown, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from effbatch_lint.batch import Stage
     from effbatch_lint.terms import Term
+
+# Stages that a message names one by one.
+_NAMED = 4
 
 
 class Division(NamedTuple):
@@ -54,7 +57,8 @@ def constant(total: Term, micro: Term, replicas: Term, *, decrease: bool = False
 def staged(stages: Sequence[Stage], micro: Term, replicas: Term) -> Division:
     """A global batch that changes with the samples or tokens consumed; the division is that of the last stage.
 
-    Whether a stage can be divided is only asserted when the training loop reaches it.
+    Whether a stage can be divided is only asserted when the training loop reaches it: a run whose first stage can be
+    starts, and one whose last stage cannot be never does a step of that size.
     """
     step = product(micro, replicas)
     last = stages[-1].effective_batch
@@ -63,17 +67,25 @@ def staged(stages: Sequence[Stage], micro: Term, replicas: Term) -> Division:
     if wrong:
         first = wrong[0]
         split = _split(micro, replicas)
-        batches = ", ".join(shown(stage.effective_batch.value) for stage in wrong)
+        named = wrong if len(wrong) <= _NAMED else wrong[: _NAMED - 1]
+        batches = ", ".join(shown(stage.effective_batch.value) for stage in named)
+        if named is not wrong:
+            batches += f" (and of {shown(len(wrong) - len(named))} further stages)"
+        when = f"when it comes to it, from {shown(first.start)} {first.unit} on"
+        if first is stages[0]:
+            when = "before its first step"
         problems = (
             Problem(
                 "EB302",
-                f"{last.key}: a batch of {batches} sequences is not divisible by {split}, and the training loop stops "
-                f"when it comes to it, from {shown(first.start)} {first.unit} on",
-                (last, micro, replicas),
-                refuses=True,
+                f"{first.effective_batch.key}: a batch of {batches} sequences is not divisible by {split}, and the "
+                f"training loop stops {when}",
+                (first.effective_batch, micro, replicas),
+                refuses=first is stages[0],
                 help=f"let every stage be a multiple of {shown(step.value)}, or use another number of devices",
             ),
         )
+    if stages[-1] in wrong:
+        last = unknown(problems[0].message, *last.origins, key=last.key)
     return Division(last, exact(last, step), tuple(stages), problems)
 
 
