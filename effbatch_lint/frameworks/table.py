@@ -50,6 +50,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "use_slow_tokenizer", "use-slow-tokenizer", "with_tracking", "hf_metadata_dataset", "mixer_list",
         "num_unique_prompts_rollout", "num_samples_per_prompt_rollout",
     )),
+    ("openrlhf", ("openrlhf.cli", "openrlhf/cli", "--micro_train_batch_size", "--train.micro_batch_size")),
     ("prime_rl", ("[orchestrator", "[data]", "[deployment]", "[slurm]", "orchestrator.", "data.batch")),
     ("speechbrain", ("!ref <",)),
     ("trl", (
@@ -68,6 +69,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "gpt_neox": ("deepy",),
     "litgpt": ("litgpt",),
     "llm_foundry": ("composer",),
+    "openrlhf": ("openrlhf.cli", "openrlhf/cli"),
     "torchtitan": ("torchtitan.train", "config_file"),
     "torchtune": ("_distributed", "_single_device"),
     "verl": ("verl.trainer.",),
