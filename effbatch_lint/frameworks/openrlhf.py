@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts.model_devices import model_devices
 from effbatch_lint.frameworks.parts.openrlhf_checks import checks, rl_checks
 from effbatch_lint.frameworks.parts.openrlhf_flags import Flags, flags
-from effbatch_lint.frameworks.parts.openrlhf_step import devices, rollout, step
+from effbatch_lint.frameworks.parts.openrlhf_step import rollout, step
 from effbatch_lint.terms import Term, total, unknown
 
 if TYPE_CHECKING:
-    from effbatch_lint.batch import Unit
+    from effbatch_lint.batch import Problem, Unit
     from effbatch_lint.compose.config import Config
     from effbatch_lint.launch import Launch
 
@@ -99,7 +100,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
 
 def _ppo(found: Flags, launch: Launch, *, on_ray: bool) -> Iterator[Batch]:
     micro = _ppo_micro(found)
-    world, conflict = devices(found, "actor", launch.world_size) if on_ray else (launch.world_size, ())
+    world, conflict = _devices(found, "actor", launch) if on_ray else (launch.world_size, ())
     actor = _policy(found, world, micro)
     collected = rollout(found, actor.layout)
     yield actor._replace(
@@ -107,8 +108,13 @@ def _ppo(found: Flags, launch: Launch, *, on_ray: bool) -> Iterator[Batch]:
         problems=(*conflict, *rl_checks(found, actor.layout), *actor.problems, *collected),
     )
     if (found.text("algo.advantage.estimator") or "gae") == "gae":
-        world = devices(found, "critic", launch.world_size)[0] if on_ray else launch.world_size
+        world = _devices(found, "critic", launch)[0] if on_ray else launch.world_size
         yield _policy(found, world, micro)._replace(name="critic")
+
+
+def _devices(found: Flags, role: str, launch: Launch) -> tuple[Term, tuple[Problem, ...]]:
+    nodes, each = found.integer(f"{role}.num_nodes", default=1), found.integer(f"{role}.num_gpus_per_node", default=8)
+    return model_devices(role, nodes, each, launch.world_size)
 
 
 def _policy(found: Flags, world: Term, micro: Term) -> Batch:

@@ -52,6 +52,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     )),
     ("openrlhf", ("openrlhf.cli", "openrlhf/cli", "--micro_train_batch_size", "--train.micro_batch_size")),
     ("prime_rl", ("[orchestrator", "[data]", "[deployment]", "[slurm]", "orchestrator.", "data.batch")),
+    ("skyrl", ("policy_mini_batch_size", "micro_train_batch_size_per_gpu", "skyrl.train.", "skyrl_train.")),
     ("speechbrain", ("!ref <",)),
     ("trl", (
         "per_device_train_batch_size", "per-device-train-batch-size", "gradient_accumulation_steps",
@@ -70,6 +71,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "litgpt": ("litgpt",),
     "llm_foundry": ("composer",),
     "openrlhf": ("openrlhf.cli", "openrlhf/cli"),
+    "skyrl": ("skyrl.train.", "skyrl_train."),
     "torchtitan": ("torchtitan.train", "config_file"),
     "torchtune": ("_distributed", "_single_device"),
     "verl": ("verl.trainer.",),

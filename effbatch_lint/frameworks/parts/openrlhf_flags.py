@@ -123,8 +123,8 @@ class Flags(NamedTuple):
 
 
 def flags(config: Config) -> Flags:
-    """The flags of a launch line, abbreviations written out."""
-    config = config.over(_written_out(config.root), config.prefix)
+    """The flags of a launch line, abbreviations written out; there is no config file."""
+    config = config.over(_written_out(config.root), config.prefix).of_line()
     old = sum(config.count(flat) for flat in BATCH.values())
     new = sum(config.count(dotted) for dotted in BATCH)
     sections = any(isinstance(config.node(section), Mapping) for section in _SECTIONS)

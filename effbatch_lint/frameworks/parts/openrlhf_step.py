@@ -6,7 +6,7 @@ openrlhf/trainer/ppo_utils/replay_buffer.py (setup_dynamic_batch), openrlhf/trai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.batch import Problem
 from effbatch_lint.terms import Term, floor, product, shown, unknown
@@ -84,24 +84,6 @@ def _dynamic(found: Flags, replicas: Term, batch: Term, declared: Term | None) -
         help=f"set {batch.key} to a multiple of {shown(replicas.value)}",
     )
     return Step(whole, filled, filled, declared, (rounded,))
-
-
-def devices(found: Flags, role: Literal["actor", "critic"], given: Term) -> tuple[Term, tuple[Problem, ...]]:
-    """The devices of one model on Ray, and a job that is declared to have fewer.
-
-    It may well have more: those of the other models and of vLLM. What submits the job may have any number.
-    """
-    nodes, each = found.integer(f"{role}.num_nodes", default=1), found.integer(f"{role}.num_gpus_per_node", default=8)
-    world = product(nodes, each).named(f"{nodes.key} x {each.key}")
-    if given.how != "declared" or world.value is None or given.value is None or given.value >= world.value:
-        return world, ()
-    conflict = Problem(
-        "EB203",
-        f"{world.key} is {shown(world.value)} devices, and the job has {shown(given.value)}",
-        (nodes, each, given),
-        help=f"start a job of {shown(world.value)} devices or more, or give the {role} fewer",
-    )
-    return world, (conflict,)
 
 
 def rollout(found: Flags, layout: Layout) -> Iterator[Problem]:
