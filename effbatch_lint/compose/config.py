@@ -88,6 +88,15 @@ class Config:
         hidden.unseen = (*self.unseen, ("", reason))
         return hidden
 
+    def of_line(self) -> Config:
+        """The same, of a program that takes nothing but its line: what is absent there has the program's default.
+
+        A file that a word names is then no config of the run, whether the project holds it or not.
+        """
+        found = self._like(self.root, self.prefix, self.dialect)
+        found.unseen = ()
+        return found
+
     def resolved_by(self, resolver: Resolver) -> Config:
         """The same configuration, its references given values by ``resolver``."""
         return self._like(self.root, self.prefix, self.dialect, resolver)

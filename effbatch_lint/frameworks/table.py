@@ -57,7 +57,9 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "use_slow_tokenizer", "use-slow-tokenizer", "with_tracking", "hf_metadata_dataset", "mixer_list",
         "num_unique_prompts_rollout", "num_samples_per_prompt_rollout",
     )),
+    ("openrlhf", ("openrlhf.cli", "openrlhf/cli", "--micro_train_batch_size", "--train.micro_batch_size")),
     ("prime_rl", ("[orchestrator", "[data]", "[deployment]", "[slurm]", "orchestrator.", "data.batch")),
+    ("skyrl", ("policy_mini_batch_size", "micro_train_batch_size_per_gpu", "skyrl.train.", "skyrl_train.")),
     ("speechbrain", ("!ref <",)),
     ("trl", (
         "per_device_train_batch_size", "per-device-train-batch-size", "gradient_accumulation_steps",
@@ -85,6 +87,8 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "llm_foundry": ("composer",),
     "olmo": ("scripts/train.py",),
     "open_instruct": ("open_instruct/", "open_instruct."),
+    "openrlhf": ("openrlhf.cli", "openrlhf/cli"),
+    "skyrl": ("skyrl.train.", "skyrl_train."),
     "torchtitan": ("torchtitan.train", "config_file"),
     "torchtune": ("_distributed", "_single_device"),
     "trl": ("trl ", "scripts/"),

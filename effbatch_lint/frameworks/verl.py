@@ -9,7 +9,7 @@ engine_workers.py (train_mini_batch), verl/workers/engine/utils.py (prepare_micr
 
 ``train_batch_size`` and ``ppo_mini_batch_size`` count prompts, the micro batch counts completions and is not multiplied.
 Up to release 0.7 the FSDP worker divided with ``//``, so that B was rounded down to a multiple of the replicas; a tree
-without ``model_engine`` is of that time. rLLM takes ``ppo_mini_batch_size`` only to choose the number of steps.
+without ``model_engine`` is of that time. rLLM drives these workers with steps of its own (parts/rllm_steps.py).
 
 A launch script names its keys one by one over verl's own tree, which lies in verl's package: what is not given has the
 defaults of verl/trainer/config.
@@ -23,14 +23,16 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.hydra_words import refused_words
+from effbatch_lint.frameworks.parts.rllm_steps import is_rllm, rllm_step
 from effbatch_lint.frameworks.parts.verl_checks import checks, missing_micro, worker_checks
 from effbatch_lint.frameworks.parts.verl_devices import pool
 from effbatch_lint.frameworks.parts.verl_engines import engine_layout, worker_engine
 from effbatch_lint.frameworks.parts.verl_sft import is_sft, sft_batch
 from effbatch_lint.frameworks.parts.verl_steps import old_workers, step
-from effbatch_lint.terms import Term, floor, product, total, unknown
+from effbatch_lint.terms import Term, product, total
 
 if TYPE_CHECKING:
+    from effbatch_lint.batch import Layout
     from effbatch_lint.compose.config import Config
     from effbatch_lint.launch import Launch
 
@@ -70,11 +72,12 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
 
 def _batch(config: Config, worker: str, world: Term, launch: Launch) -> Batch:
     layout = engine_layout(config, worker_engine(config, worker), world)
+    if is_rllm(config, launch):
+        return _rllm(config, worker, layout, launch)
     prompts = config.integer(f"{worker}.ppo_mini_batch_size", f"{ACTOR}.ppo_mini_batch_size", default=256)
-    completions = config.integer("rllm.rollout.n", "actor_rollout_ref.rollout.n", default=1)
+    completions = config.integer("actor_rollout_ref.rollout.n", default=1)
     declared = product(prompts, completions).named(f"{prompts.key} x rollout.n")
-    taken = _of_rollout(config, prompts, completions) if is_rllm(config) else declared
-    divided = step(config, worker, taken, layout, old=old_workers(config))
+    divided = step(config, worker, declared, layout, old=old_workers(config))
     return Batch(
         micro=divided.micro,
         accumulation=divided.accumulation,
@@ -91,25 +94,28 @@ def _batch(config: Config, worker: str, world: Term, launch: Launch) -> Batch:
         problems=(
             *divided.problems,
             *missing_micro(config, worker, launch),
-            *(() if is_rllm(config) else worker_checks(config, worker, prompts, completions, layout)),
+            *worker_checks(config, worker, prompts, completions, layout),
         ),
-        profile="rLLM" if is_rllm(config) else "up to 0.7" if old_workers(config) else None,
+        profile="up to 0.7" if old_workers(config) else None,
     )
 
 
-def is_rllm(config: Config) -> bool:
-    """Whether rLLM drives verl's workers."""
-    return config.count("rllm", "rllm/backend") > 0
-
-
-def _of_rollout(config: Config, prompts: Term, completions: Term) -> Term:
-    """In rLLM (rllm/trainer/verl/verl_backend.py) a rollout is divided into train_batch_size // ppo_mini_batch_size steps."""
-    rollout = config.integer("data.train_batch_size", default=1024)
-    steps = floor(rollout, prompts)
-    if steps.value is None or rollout.value is None:
-        return unknown(steps.reason or rollout.reason or "unknown", *rollout.origins, *prompts.origins)
-    steps = steps._replace(value=max(1, steps.value))
-    return floor(product(rollout, completions), steps).named("data.train_batch_size x rollout.n / steps")
+def _rllm(config: Config, worker: str, layout: Layout, launch: Launch) -> Batch:
+    own = rllm_step(config, worker)
+    divided = step(config, worker, own.taken, layout, old=old_workers(config))
+    return Batch(
+        micro=divided.micro,
+        accumulation=divided.accumulation,
+        layout=layout,
+        sequence_length=own.length,
+        unit="completions",
+        global_batch=divided.batch,
+        declared=own.declared,
+        tokens_bound="at most",
+        items_per_prompt=own.completions,
+        problems=(*own.problems, *divided.problems, *missing_micro(config, worker, launch)),
+        profile="rLLM",
+    )
 
 
 def _needs_critic(config: Config) -> bool:
