@@ -1,7 +1,7 @@
 """ms-swift: one set of commands for two trainers, each with its own arithmetic.
 
     swift sft|pt|rlhf       swift_trainer: per_device_train_batch_size x gradient_accumulation_steps x replicas,
-                            replicas = processes // sequence_parallel_size
+                            replicas = processes / sequence_parallel_size
     megatron sft|pt|rlhf    swift_megatron: global_batch_size, replicas = processes / (tensor x pipeline x context)
 
 Upstream: modelscope/ms-swift, swift/cli/main.py, swift/arguments, swift/trainers/arguments.py,
@@ -86,7 +86,7 @@ def _on_megatron(config: Config, launch: Launch) -> bool:
 
 FRAMEWORK = Framework(
     name="ms-swift",
-    formula="per_device_train_batch_size x gradient_accumulation_steps x (processes // sequence_parallel_size)",
+    formula="per_device_train_batch_size x gradient_accumulation_steps x (processes / sequence_parallel_size)",
     sources=(
         "modelscope/ms-swift swift/trainers/arguments.py",
         "modelscope/ms-swift swift/megatron/arguments/megatron_args.py",

@@ -29,6 +29,7 @@ MEGATRON_ONLY = (
 _FLASH = ("flash_attn", "flash_attention_2", "flash_attention_3", "flash_attention_4")
 _SPLIT = frozenset(("grpo", "dpo"))
 _PADDING_FREE = frozenset(("grpo", "dpo", "kto", "gkd"))
+_WHOLE_DEVICES = ("deepspeed", "fsdp", "use_liger_kernel")
 _LISTED = re.compile(r"\s*\d{1,4}\s*(?:,\s*\d{1,4}\s*)*", re.ASCII)
 
 
@@ -130,20 +131,23 @@ def _devices(config: Config, launch: Launch, kind: str | None) -> Iterator[Probl
         return
     each, rest = divmod(visible, own.value)
     listed = unknown(f"CUDA_VISIBLE_DEVICES={text}", key="CUDA_VISIBLE_DEVICES")
-    share = f"CUDA_VISIBLE_DEVICES lists {shown(visible)} devices, and {shown(own.value)} processes start"
+    share = (
+        f"CUDA_VISIBLE_DEVICES lists {shown(visible)} for {shown(own.value)} process{'' if own.value == 1 else 'es'}"
+    )
     if rest:
-        reason = f"{share}: the devices cannot be shared out evenly"
+        reason = f"{share}: they cannot be shared out evenly"
         yield _refused(reason, own, listed, help="list as many devices as NPROC_PER_NODE, or a multiple")
-    elif each > 1:
-        engines = [name for name in ("deepspeed", "fsdp") if config.has(name)]
-        engines += [name for name in ("use_liger_kernel",) if config.flag(name)]
-        engines += ["use_vllm"] if kind in ("grpo", "gkd") and config.flag("use_vllm") else []
-        if engines:
-            yield _refused(
-                f"{share}: each spreads the model over {shown(each)} devices (device_map), which {engines[0]} does not go with",
-                own, config.place(engines[0]), listed,
-                help=f"set NPROC_PER_NODE={shown(visible)}, one process for each device",
-            )  # fmt: skip
+        return
+    engine = next(
+        (name for name in _WHOLE_DEVICES if config.has(name) and config.text(name) not in ("False", "false")), None
+    )
+    engine = engine or ("use_vllm" if kind in ("grpo", "gkd") and config.flag("use_vllm") else None)
+    if each > 1 and engine is not None:
+        yield _refused(
+            f"{share}: the model is spread over {shown(each)} devices (device_map), which {engine} does not go with",
+            own, config.place(engine), listed,
+            help=f"set NPROC_PER_NODE={shown(visible)}, one process for each device",
+        )  # fmt: skip
 
 
 def _refused(message: str, *terms: Term, help: str) -> Problem:

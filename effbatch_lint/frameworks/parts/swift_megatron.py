@@ -40,7 +40,7 @@ def megatron_side(config: Config, launch: Launch, kind: str | None) -> Batch:
     """The batch of ``megatron sft`` (``kind`` None) or of ``megatron rlhf``."""
     world = processes(config, launch)
     config = _trained(config)
-    micro, total = config.integer(MICRO, default=1), _total(config)
+    micro, total = config.integer(MICRO, default=1), config.integer(GLOBAL, default=16)
     layout = _layout(config, world)
     division = constant(total, micro, layout.replicas)
     example = example_of(config, kind)
@@ -63,10 +63,6 @@ def megatron_side(config: Config, launch: Launch, kind: str | None) -> Batch:
         ),
         profile="Megatron",
     )
-
-
-def _total(config: Config) -> Term:
-    return config.integer(GLOBAL) if config.has(GLOBAL) else Term(16, "default", (), None, None, f"{GLOBAL} (default)")
 
 
 def _trained(config: Config) -> Config:

@@ -1,6 +1,6 @@
 """ms-swift on HF Trainer: ``swift sft|pt|rlhf``.
 
-    B = per_device_train_batch_size x accumulation x replicas,    replicas = processes // sequence_parallel_size
+    B = per_device_train_batch_size x accumulation x replicas,    replicas = processes / sequence_parallel_size
     accumulation = gradient_accumulation_steps, or max(1, ceil(16 / per_device_train_batch_size / processes)); GRPO: 1
     GRPO with sequence parallelism: accumulation x sequence_parallel_size
 
@@ -10,14 +10,16 @@ Upstream: modelscope/ms-swift, swift/trainers/arguments.py (TrainArgumentsMixin)
 (``batch_size``); the DeepSpeed JSON as HF Trainer takes it, :mod:`effbatch_lint.frameworks.parts.trainer_batch`.
 
 The default accumulation counts all processes, also those that share a sequence: with sequence parallelism B is then 16
-divided by its degree. Trainer's own log line does not know of the degree at all. GRPO's default was that of the others
-up to 3.6, which no key tells from later 3.x.
+divided by its degree. Trainer's own log line does not know of the degree at all. The degree is divided with ``//``, and a
+process that is left over has no place in the device mesh: the data loader stops there. GRPO's default was that of the
+others up to 3.6, which no key tells from later 3.x.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from effbatch_lint.batch import Layout
 from effbatch_lint.documents.nodes import Mapping, Scalar, Sequence
 from effbatch_lint.frameworks.parts.deepspeed_elasticity import elastic_batch
 from effbatch_lint.frameworks.parts.swift_checks import checks
@@ -25,7 +27,6 @@ from effbatch_lint.frameworks.parts.swift_examples import example_of, tokens_of
 from effbatch_lint.frameworks.parts.swift_processes import processes
 from effbatch_lint.frameworks.parts.trainer_batch import ACCUMULATION, MICRO, arguments_of, counted
 from effbatch_lint.frameworks.parts.trainer_deepspeed import Named
-from effbatch_lint.frameworks.parts.trainer_layout import trainer_layout
 from effbatch_lint.terms import ONE, Term, computed, product, shown, unknown
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def trainer_side(config: Config, launch: Launch, kind: str | None) -> Batch:
     world = arguments.world
     micro, accumulation = _sizes(config, arguments, kind)
     sequence = config.integer(SEQUENCE, default=1)
-    layout = trainer_layout(world, tensor=arguments.deepspeed.tensor or ONE, context=sequence, program="ms-swift")
+    layout = Layout.of_world(world, tensor=arguments.deepspeed.tensor or ONE, context=sequence)
     example = example_of(config, kind)
     found = counted(arguments, launch, layout, micro, accumulation, example)
     problems = (*found.problems, *checks(config, launch, kind, micro, accumulation, layout))
