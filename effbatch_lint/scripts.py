@@ -192,11 +192,17 @@ def _documents(argument: Argument, line: Launched) -> Iterator[Document]:
 
 def _missing(line: Launched) -> Iterator[tuple[str, str]]:
     """Configs that the line names and the project does not hold: whatever is absent may stand there."""
-    for argument in line.launch.arguments:
+    for at, argument in enumerate(line.launch.arguments):
         key = argument.name.replace("-", "_").rpartition(".")[2]
-        if argument.text is None or not _CONFIG.search(key) or key in _ENGINE or _DATA.search(key):
+        if argument.text is None:
             continue
-        if kind_of(argument.text) in ("yaml", "json", "toml") or re.search(r"^(config|recipe)(_file)?$", key):
+        kind = kind_of(argument.text)
+        if at == 0 and not key and kind in ("yaml", "json", "toml"):
+            yield "", argument.text  # the command's own file: `swift sft train.yaml`
+            continue
+        if not _CONFIG.search(key) or key in _ENGINE or _DATA.search(key):
+            continue
+        if kind in ("yaml", "json", "toml") or re.search(r"^(config|recipe)(_file)?$", key):
             # torchtitan's `--module llama3 --config llama3_8b` is a registry in Python, which holds the training numbers.
             registry = any(other.name == "module" for other in line.launch.arguments)
             yield "training" if registry else "", argument.text
