@@ -18,7 +18,6 @@ from effbatch_lint.terms import Term, unknown
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
 
-GENERATED = frozenset(("grpo", "ppo", "gkd"))
 _PAIRS = frozenset(("dpo", "orpo", "simpo", "cpo", "rm"))
 _SEVERAL = frozenset(("embedding", "reranker", "generative_reranker"))
 
@@ -47,10 +46,9 @@ def row_limit(config: Config) -> Term:
     """The tokens of a row, at most."""
     if config.flag("packing") and config.has("packing_length"):
         return config.integer("packing_length")
-    early = config.has("sft_type")
-    limit = config.integer("max_length", default=2048) if early else config.integer("max_length")
+    limit = config.integer("max_length", default=2048)
+    if limit.how == "default" and not config.has("sft_type"):
+        return unknown("max_length is not set: it is the model's own limit", key="max_length")
     if limit.value == -1:
-        return limit._replace(value=None, how="unknown", reason="max_length is -1: rows have no limit")
-    if not limit.known and not limit.origins:
-        return limit._replace(reason="max_length is not set: it is the model's own limit")
+        return unknown("max_length is -1: rows have no limit", *limit.origins, key="max_length")
     return limit

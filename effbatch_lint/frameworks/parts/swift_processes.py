@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.documents.nodes import Mapping, Scalar, Sequence
 from effbatch_lint.frameworks.parts.accelerate_launch import processes as accelerate_processes
-from effbatch_lint.terms import ONE, Term, product, shown, unknown
+from effbatch_lint.terms import Term, product, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
@@ -92,8 +92,3 @@ def _counted(config: Config, key: str) -> Term:
     if count is None:
         return config.integer(key)
     return Term(count, "derived", (origin,) if origin else (), f"{shown(count)} ranks", key=key)
-
-
-def one_process(world: Term) -> bool:
-    """Whether nothing asked for more than one process."""
-    return world.how == "default" and world.value == ONE.value

@@ -30,14 +30,17 @@ from effbatch_lint.frameworks.parts.trainer_deepspeed import Named
 from effbatch_lint.terms import ONE, Term, computed, product, shown, unknown
 
 if TYPE_CHECKING:
-    from effbatch_lint.batch import Batch
+    from effbatch_lint.batch import Batch, Problem
     from effbatch_lint.compose.config import Config
     from effbatch_lint.frameworks.parts.trainer_batch import Arguments
     from effbatch_lint.launch import Launch
 
 SEQUENCE, AUTOTP = "sequence_parallel_size", "deepspeed_autotp_size"
-# Files of ms-swift's own, in which every number of the batch is "auto": swift/config/*.json.
-_PRESETS = frozenset(("zero0", "zero1", "zero2", "zero3", "zero2_offload", "zero3_offload"))
+# Files of ms-swift's own, in which every number of the batch is "auto": swift/config/*.json; the last four are of 2.x.
+_PRESETS = frozenset((
+    "zero0", "zero1", "zero2", "zero3", "zero2_offload", "zero3_offload",
+    "default-zero2", "default-zero3", "zero2-offload", "zero3-offload",
+))  # fmt: skip
 _ROWS = 16
 
 
@@ -45,12 +48,12 @@ def trainer_side(config: Config, launch: Launch, kind: str | None) -> Batch:
     """The batch of ``swift sft`` (``kind`` None) or of ``swift rlhf``."""
     arguments = _arguments(config, launch)
     world = arguments.world
-    micro, accumulation = _sizes(config, arguments, kind)
+    micro, accumulation, refused = _sizes(config, arguments, kind)
     sequence = config.integer(SEQUENCE, default=1)
     layout = Layout.of_world(world, tensor=arguments.deepspeed.tensor or ONE, context=sequence)
     example = example_of(config, kind)
     found = counted(arguments, launch, layout, micro, accumulation, example)
-    problems = (*found.problems, *checks(config, launch, kind, micro, accumulation, layout))
+    problems = (*found.problems, *refused, *checks(config, launch, kind, micro, accumulation, layout))
     if kind == "grpo" and sequence.value != 1:
         text = f"{shown(accumulation.value)} x {SEQUENCE} {shown(sequence.value)}, which GRPO multiplies it by"
         found = found._replace(accumulation=product(accumulation, sequence).because(text).named(ACCUMULATION))
@@ -61,9 +64,8 @@ def _arguments(config: Config, launch: Launch) -> Arguments:
     preset = config.text("deepspeed") in _PRESETS
     found = arguments_of(_without_deepspeed(config) if preset else config, launch)
     deepspeed = Named(None, ONE) if preset else found.deepspeed
-    if config.has("deepspeed", AUTOTP) and config.has("deepspeed"):
-        degree = config.integer(AUTOTP) if config.has(AUTOTP) else deepspeed.tensor
-        deepspeed = deepspeed._replace(tensor=degree)
+    if config.has("deepspeed") and config.has(AUTOTP):
+        deepspeed = deepspeed._replace(tensor=config.integer(AUTOTP))
     own = preset or found.own_deepspeed
     return found._replace(config=config, world=processes(config, launch), deepspeed=deepspeed, own_deepspeed=own)
 
@@ -73,23 +75,20 @@ def _without_deepspeed(config: Config) -> Config:
     return config.over(Mapping(entries, config.root.span), config.prefix)
 
 
-def _sizes(config: Config, arguments: Arguments, kind: str | None) -> tuple[Term, Term]:
-    """Rows of a pass, and passes of an optimizer step: the arguments', or what elastic training makes of them."""
+def _sizes(config: Config, arguments: Arguments, kind: str | None) -> tuple[Term, Term, tuple[Problem, ...]]:
+    """Rows of a pass and passes of an optimizer step: the arguments', or what elastic training makes of them."""
     json = arguments.deepspeed.config
     if json is not None and json.has("elasticity") and _elastic(config):
         chosen = elastic_batch(json, arguments.world)
-        return chosen.micro, chosen.accumulation
+        return chosen.micro, chosen.accumulation, chosen.problems
     micro = config.integer(MICRO, "batch_size", default=1) if _early(config) else config.integer(MICRO, default=1)
-    return micro, _accumulation(config, micro, arguments.world, kind)
+    return micro, _accumulation(config, micro, arguments.world, kind), ()
 
 
 def _accumulation(config: Config, micro: Term, world: Term, kind: str | None) -> Term:
-    given = config.integer(ACCUMULATION)
-    if config.has(ACCUMULATION) or given.origins:
+    given = config.integer(ACCUMULATION, default=1)
+    if given.how != "default" or (kind == "grpo" and not config.has("train_type")):
         return given
-    later = Term(1, "default", (), f"{ACCUMULATION} is not set: 1 for GRPO", None, ACCUMULATION)
-    if kind == "grpo" and not config.has("train_type"):
-        return later
     filled = _filled(micro, world)
     if kind == "grpo" and filled.value != 1:
         return unknown(
