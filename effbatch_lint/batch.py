@@ -83,7 +83,10 @@ class Layout(NamedTuple):
         degrees = (("tensor", tensor), ("pipeline", pipeline), ("context", context))
         model = product(tensor, pipeline, context)
         text = " / ".join(
-            [f"{shown(world.value)} devices", *(f"{shown(t.value)} {name}" for name, t in degrees if t.value != 1)]
+            [
+                f"{shown(world.value)} device{'' if world.value == 1 else 's'}",
+                *(f"{shown(t.value)} {name}" for name, t in degrees if t.value != 1),
+            ]
         )
         rule = exact if rounding == "exact" else floor
         replicas = rule(world, model)
