@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 TRAIN_GPUS = "train.gpus"
 _GROUPS = "device_groups"
 _NODES, _DEVICES = "ENV.NNODES", "ENV.NPROC_PER_NODE"
+_ALONE = "one process, over whose devices ms-swift spreads the model"
 _OWN_LAUNCHERS = frozenset(("swift", "megatron"))
 _RANGE = re.compile(r"\s*list\(\s*range\(\s*(?:(\d{1,9})\s*,\s*)?(\d{1,9})\s*\)\s*\)\s*", re.ASCII)
 
@@ -42,6 +43,8 @@ def processes(config: Config, launch: Launch) -> Term:
         return accelerate_processes(launch.accelerate)
     if launch.launcher in _OWN_LAUNCHERS or (launch.launcher is None and not world.known):
         return _of_environment(config, launch)
+    if launch.processes.value == 1 and not world.known:
+        return Term(1, "default", (), _ALONE, None, "world_size")
     return world
 
 

@@ -30,7 +30,8 @@ def of_trainer(config: Config, kind: str, micro: Term, accumulation: Term, world
     """The checks of the Trainer side; without a key the rollout is one optimizer step's."""
     group = _group(config, kind)
     each = product(micro, world).named(f"{micro.key} x processes")
-    yield from _resolved(config, each, config.integer(STEPS) if config.has(STEPS) else accumulation, group)
+    steps = config.integer(STEPS) if config.has(STEPS) else accumulation
+    yield from _resolved(config, each, (micro, world), steps, group)
     if kind != "grpo":
         return
     if group.value == 1 and not config.has("teacher_model", "teacher_model_server"):
@@ -42,7 +43,7 @@ def of_megatron(config: Config, kind: str, total: Term, micro: Term, layout: Lay
     """The checks of the Megatron side; without a key the rollout is one optimizer step's."""
     group = _group(config, kind)
     steps = config.integer(STEPS, default=1)
-    found = tuple(_resolved(config, total, steps, group))
+    found = tuple(_resolved(config, total, (total,), steps, group))
     yield from found
     if found:
         return
@@ -74,8 +75,8 @@ def _group(config: Config, kind: str) -> Term:
     return config.integer(GROUP, default=8) if kind == "grpo" else ONE.named(GROUP)
 
 
-def _resolved(config: Config, each: Term, steps: Term, group: Term) -> Iterator[Problem]:
-    """The rollout is a whole number of ``each``, and of groups."""
+def _resolved(config: Config, each: Term, parts: tuple[Term, ...], steps: Term, group: Term) -> Iterator[Problem]:
+    """The rollout is a whole number of ``each``, which ``parts`` make, and of groups."""
     stated = config.integer(ROLLOUT)
     if config.has(ROLLOUT) and config.has(STEPS):
         expected = product(each, steps)
@@ -84,7 +85,7 @@ def _resolved(config: Config, each: Term, steps: Term, group: Term) -> Iterator[
                 "EB301",
                 f"{ROLLOUT} is {shown(stated.value)}, and {each.key} x {STEPS} is {shown(each.value)} x "
                 f"{shown(steps.value)} = {shown(expected.value)}",
-                stated, steps, each,
+                stated, steps, *parts,
                 help=f"remove one of them, or set {ROLLOUT} to {shown(expected.value)}",
             )  # fmt: skip
             return
@@ -92,7 +93,7 @@ def _resolved(config: Config, each: Term, steps: Term, group: Term) -> Iterator[
         yield _refused(
             "EB302",
             f"{ROLLOUT} {shown(stated.value)} is not divisible by {shown(each.value)} ({each.key})",
-            stated, each,
+            stated, *parts,
             help=f"use a multiple of {shown(each.value)}",
         )  # fmt: skip
         return
@@ -102,10 +103,11 @@ def _resolved(config: Config, each: Term, steps: Term, group: Term) -> Iterator[
     whole = stated if config.has(ROLLOUT) else product(each, steps)
     if (group.value or 1) > 1 and _remains(whole, group):
         made = ROLLOUT if config.has(ROLLOUT) else f"{each.key} x {steps.key}"
+        terms = (stated,) if config.has(ROLLOUT) else (*parts, steps)
         yield _refused(
             "EB302",
             f"a rollout of {shown(whole.value)} completions ({made}) is not divisible by {GROUP} {shown(group.value)}",
-            group, whole,
+            group, *terms,
             help=f"let it be a multiple of {shown(group.value)}",
         )  # fmt: skip
 
