@@ -22,7 +22,7 @@ from effbatch_lint.frameworks.parts.megatron_layout import indivisible_groups
 from effbatch_lint.frameworks.parts.megatron_microbatches import constant, interleaved
 from effbatch_lint.frameworks.parts.swift_checks import foreign, sizes
 from effbatch_lint.frameworks.parts.swift_examples import example_of, tokens_of
-from effbatch_lint.frameworks.parts.swift_processes import processes
+from effbatch_lint.frameworks.parts.swift_processes import holding, processes
 from effbatch_lint.terms import Term, shown
 
 if TYPE_CHECKING:
@@ -74,15 +74,12 @@ def _trained(config: Config) -> Config:
 
 
 def _layout(config: Config, world: Term) -> Layout:
-    found = Layout.of_world(
-        world,
-        tensor=config.integer(TENSOR, default=1),
-        pipeline=config.integer(PIPELINE, default=1),
-        context=config.integer(CONTEXT, default=1),
-    )
+    tensor, pipeline, context = (config.integer(key, default=1) for key in (TENSOR, PIPELINE, CONTEXT))
+    experts = (config.integer(EXPERT_TENSOR, default=1), config.integer(EXPERT, default=1), pipeline)
+    world = holding(world, tensor, pipeline, context, *experts[:2])
+    found = Layout.of_world(world, tensor=tensor, pipeline=pipeline, context=context)
     if found.problems or not config.has(EXPERT, EXPERT_TENSOR):
         return found
-    experts = (config.integer(EXPERT_TENSOR, default=1), config.integer(EXPERT, default=1), found.pipeline)
     refused = indivisible_groups(found, "experts", experts)
     return found if refused is None else found._replace(problems=(refused,))
 

@@ -48,6 +48,19 @@ def processes(config: Config, launch: Launch) -> Term:
     return world
 
 
+def holding(world: Term, *degrees: Term) -> Term:
+    """``world``, unless it is the one process of a silent environment and must hold several ranks of a replica.
+
+    Such a script runs where the platform sets NPROC_PER_NODE; how many that are is not written here.
+    """
+    split = [degree for degree in degrees if (degree.value or 1) > 1]
+    if world.how != "default" or not split:
+        return world
+    names = ", ".join(f"{degree.key} {shown(degree.value)}" for degree in split)
+    reason = f"NPROC_PER_NODE is not set here, and one process cannot hold {names}"
+    return unknown(reason, key="world_size")
+
+
 def on_each_node(config: Config, launch: Launch) -> Term:
     """The processes of one machine (LOCAL_WORLD_SIZE)."""
     devices = launch.devices_per_node

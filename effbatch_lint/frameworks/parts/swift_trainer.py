@@ -24,7 +24,7 @@ from effbatch_lint.documents.nodes import Mapping, Scalar, Sequence
 from effbatch_lint.frameworks.parts.deepspeed_elasticity import elastic_batch
 from effbatch_lint.frameworks.parts.swift_checks import checks
 from effbatch_lint.frameworks.parts.swift_examples import example_of, tokens_of
-from effbatch_lint.frameworks.parts.swift_processes import processes
+from effbatch_lint.frameworks.parts.swift_processes import holding, processes
 from effbatch_lint.frameworks.parts.trainer_batch import ACCUMULATION, MICRO, arguments_of, counted
 from effbatch_lint.frameworks.parts.trainer_deepspeed import Named
 from effbatch_lint.terms import ONE, Term, computed, product, shown, unknown
@@ -46,11 +46,11 @@ _ROWS = 16
 
 def trainer_side(config: Config, launch: Launch, kind: str | None) -> Batch:
     """The batch of ``swift sft`` (``kind`` None) or of ``swift rlhf``."""
-    arguments = _arguments(config, launch)
-    world = arguments.world
+    arguments, sequence = _arguments(config, launch), config.integer(SEQUENCE, default=1)
+    tensor = arguments.deepspeed.tensor or ONE
+    arguments = arguments._replace(world=holding(arguments.world, sequence, tensor))
     micro, accumulation, refused = _sizes(config, arguments, kind)
-    sequence = config.integer(SEQUENCE, default=1)
-    layout = Layout.of_world(world, tensor=arguments.deepspeed.tensor or ONE, context=sequence)
+    layout = Layout.of_world(arguments.world, tensor=tensor, context=sequence)
     example = example_of(config, kind)
     found = counted(arguments, launch, layout, micro, accumulation, example)
     problems = (*found.problems, *refused, *checks(config, launch, kind, micro, accumulation, layout))
