@@ -201,15 +201,20 @@ def _missing(line: Launched) -> Iterator[tuple[str, str]]:
     program = line.launch.program or ""
     if kind_of(program) == "shell":
         yield "", program
-    for argument in line.launch.arguments:
-        if not argument.name and argument.text is not None and kind_of(argument.text) in ("yaml", "toml"):
-            if next(_documents(argument, line), None) is None:
+    for at, argument in enumerate(line.launch.arguments):
+        key = argument.name.replace("-", "_").rpartition(".")[2]
+        if argument.text is None:
+            continue
+        kind = kind_of(argument.text)
+        if not argument.name:
+            # The command's own file (`swift sft train.yaml`) may be JSON; other words in JSON are data.
+            named = kind in ("yaml", "toml") or (kind == "json" and at == 0)
+            if named and next(_documents(argument, line), None) is None:
                 yield "", argument.text
             continue
-        key = argument.name.replace("-", "_").rpartition(".")[2]
-        if argument.text is None or not _CONFIG.search(key) or key in _ENGINE or _DATA.search(key):
+        if not _CONFIG.search(key) or key in _ENGINE or _DATA.search(key):
             continue
-        if kind_of(argument.text) in ("yaml", "json", "toml") or re.search(r"^(config|recipe)(_file)?$", key):
+        if kind in ("yaml", "json", "toml") or re.search(r"^(config|recipe)(_file)?$", key):
             # torchtitan's `--module llama3 --config llama3_8b` is a registry in Python, which holds the training numbers.
             registry = any(other.name == "module" for other in line.launch.arguments)
             yield "training" if registry else "", argument.text

@@ -51,6 +51,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("llm_foundry", ("global_train_batch_size", "device_train_microbatch_size")),
     ("maxtext", ("per_device_batch_size", "base_config", "max_target_length")),
     ("megatron_bridge", ("micro_batch_size", "global_batch_size")),
+    ("ms_swift", ("tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio")),
     ("nemo_automodel", ("step_scheduler", "grad_accumulation_steps", "recipe_args")),
     ("olmo", ("global_train_batch_size", "device_train_microbatch_size", "rank_microbatch_size", "OLMO_TASK")),
     ("open_instruct", (
@@ -85,6 +86,10 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "kohya": ("train_network", "train_control_net", "train_textual_inversion", "_train.py"),
     "litgpt": ("litgpt",),
     "llm_foundry": ("composer",),
+    "ms_swift": (
+        "swift sft", "swift pt", "swift rlhf", "megatron sft", "megatron pt", "megatron rlhf", "swift/cli/",
+        "swift.cli.",
+    ),
     "olmo": ("scripts/train.py",),
     "open_instruct": ("open_instruct/", "open_instruct."),
     "openrlhf": ("openrlhf.cli", "openrlhf/cli"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint.diagnosis import factor_between
 from effbatch_lint.report.style import PLAIN, Style, printable, width
 from effbatch_lint.targets.verdict import judge
-from effbatch_lint.terms import shown
+from effbatch_lint.terms import product, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -159,13 +159,17 @@ def _replicas(batch: Batch, launch: Launch) -> Iterator[Row]:
 
 
 def _world(world: Term, launch: Launch) -> Iterator[Row]:
-    if launch.nodes.known and launch.devices_per_node.known:
+    started = product(launch.nodes, launch.devices_per_node)
+    if started.known and started.value == world.value:
         detail = f"  {_nodes(launch)} x {shown(launch.devices_per_node.value)}"
     else:
+        # What trains is stated elsewhere: a group of a Ray cluster, a variable that the config sets.
         detail = f"  {shown(world.value)} device{'' if world.value == 1 else 's'}"
     places = _places(world.origins)
     if places:
         yield Row("", "", "", detail, places)
+    elif world.how == "default" and world.formula:
+        yield Row("", "", "", f"  {world.formula}")
 
 
 def _nodes(launch: Launch) -> str:

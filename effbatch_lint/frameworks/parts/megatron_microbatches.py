@@ -122,7 +122,7 @@ def _indivisible(total: Term, step: Term, micro: Term, replicas: Term) -> tuple[
     return (
         Problem(
             "EB302",
-            f"{total.key} {shown(total.value)} is not divisible by {_split(micro, replicas)}",
+            f"{_named(total)} {shown(total.value)} is not divisible by {_split(micro, replicas)}",
             (total, micro, replicas),
             refuses=True,
             help=f"{total.key} {fitting}, or another number of devices",
@@ -144,6 +144,10 @@ def _decreased(total: Term, running: Term, step: Term, micro: Term, replicas: Te
             help=f"declare a multiple of {shown(step.value)}",
         ),
     )
+
+
+def _named(total: Term) -> str:
+    return f"{total.key} (not set: its default)" if total.how == "default" else f"{total.key}"
 
 
 def _split(micro: Term, replicas: Term) -> str:

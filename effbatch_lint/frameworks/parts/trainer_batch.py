@@ -64,8 +64,14 @@ def trainer_batch(config: Config, launch: Launch, example: Example) -> Batch:
     """The batch of TrainingArguments; ``example`` says what the script counts."""
     arguments = arguments_of(config, launch)
     micro = config.integer(OLD_MICRO, MICRO) if config.has(OLD_MICRO) else config.integer(MICRO, default=8)
-    accumulation = _accumulation(arguments)
-    layout = _layout(arguments)
+    return counted(arguments, launch, trainer_layout_of(arguments), micro, _accumulation(arguments), example)
+
+
+def counted(
+    arguments: Arguments, launch: Launch, layout: Layout, micro: Term, accumulation: Term, example: Example
+) -> Batch:
+    """The batch of arguments whose numbers are settled, for the programs that have defaults of their own."""
+    config = arguments.config
     problems = [
         *_contradictions(arguments, micro, accumulation),
         *_deepspeed_problems(arguments, micro, accumulation),
@@ -116,7 +122,7 @@ def _num_steps(arguments: Arguments) -> Term | None:
     return accelerator.integer(key) if accelerator is not None and accelerator.has(key) else None
 
 
-def _layout(arguments: Arguments) -> Layout:
+def trainer_layout_of(arguments: Arguments) -> Layout:
     """Trainer's replicas. The tensor degree is DeepSpeed's where DeepSpeed runs, else the ParallelismConfig's."""
     tensor, world = arguments.deepspeed.tensor, arguments.world
     source, stem = arguments.config, parallelism_config.ARGUMENT

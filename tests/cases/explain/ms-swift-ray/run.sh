@@ -1,0 +1,1 @@
+megatron rlhf --use_ray true --config grpo.yaml
