@@ -46,6 +46,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("megatron_bridge", ("micro_batch_size", "global_batch_size")),
     ("nemo_automodel", ("step_scheduler", "grad_accumulation_steps", "recipe_args")),
     ("olmo", ("global_train_batch_size", "device_train_microbatch_size", "rank_microbatch_size")),
+    ("open_clip", ("open_clip_train", "--train-num-samples", "--accum-freq")),
     ("open_instruct", (
         "use_slow_tokenizer", "use-slow-tokenizer", "with_tracking", "hf_metadata_dataset", "mixer_list",
         "num_unique_prompts_rollout", "num_samples_per_prompt_rollout",
@@ -68,6 +69,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "gpt_neox": ("deepy",),
     "litgpt": ("litgpt",),
     "llm_foundry": ("composer",),
+    "open_clip": ("open_clip_train", "training.main", "training/main.py"),
     "torchtitan": ("torchtitan.train", "config_file"),
     "torchtune": ("_distributed", "_single_device"),
     "verl": ("verl.trainer.",),
