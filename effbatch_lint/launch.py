@@ -86,6 +86,7 @@ class Launch(NamedTuple):
         conditions: what must hold for the line to run, and cannot be decided here.
         written: files that the script writes before it, by the name that it uses.
         directory: the folder in which it runs, when the script goes to one.
+        numbers: the script's variables that hold a whole number at its end (``GLOBAL_BATCH_SIZE=1024``), by name.
     """
 
     world_size: Term
@@ -105,6 +106,7 @@ class Launch(NamedTuple):
     conditions: tuple[Condition, ...] = ()
     written: Mapping[str, Text] = {}
     directory: Text | None = None
+    numbers: Mapping[str, Term] = {}
 
     @property
     def bare(self) -> bool:
