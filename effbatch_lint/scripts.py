@@ -194,7 +194,8 @@ def _missing(line: Launched) -> Iterator[tuple[str, str]]:
     """Configs that the line names and the project does not hold: whatever is absent may stand there."""
     for argument in line.launch.arguments:
         key = argument.name.replace("-", "_").rpartition(".")[2]
-        if argument.text is None or not _CONFIG.search(key) or key in _ENGINE or _DATA.search(key):
+        named = _CONFIG.search(key) or (key, argument.dashes) == ("c", "-")
+        if argument.text is None or not named or key in _ENGINE or _DATA.search(key):
             continue
         if kind_of(argument.text) in ("yaml", "json", "toml") or re.search(r"^(config|recipe)(_file)?$", key):
             # torchtitan's `--module llama3 --config llama3_8b` is a registry in Python, which holds the training numbers.
