@@ -53,6 +53,10 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     )),
     ("prime_rl", ("[orchestrator", "[data]", "[deployment]", "[slurm]", "orchestrator.", "data.batch")),
     ("speechbrain", ("!ref <",)),
+    ("timm", (
+        "grad_accum_steps", "grad-accum-steps", "drop_path", "drop-path", "remode", "reprob", "lr_base", "lr-base",
+        "sched:", "--sched",
+    )),
     ("trl", (
         "per_device_train_batch_size", "per-device-train-batch-size", "gradient_accumulation_steps",
         "gradient-accumulation-steps",

@@ -1,10 +1,7 @@
 """open_clip's NaFlex loader: rows of a drawn sequence length, as many as a token budget holds.
 
-    rows = max(1, tokens per batch // length // divisor x divisor)
-
 Upstream: mlfoundations/open_clip, src/open_clip_train/params.py (which models imply it), naflex_data.py
-(NaFlexBatchScheduler: all ranks follow one schedule); huggingface/pytorch-image-models, timm/data/naflex_dataset.py
-(calculate_naflex_batch_size). A row of GenLIP also costs the tokens of its caption, whose limit is the model's.
+(NaFlexBatchScheduler). A row of GenLIP also costs the tokens of its caption, whose limit is the model's.
 """
 
 from __future__ import annotations
@@ -12,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
-from effbatch_lint.terms import Term, computed, shown, unknown
+from effbatch_lint.frameworks.parts.naflex_rows import DIVISOR, lengths_of, naflex_rows
+from effbatch_lint.frameworks.parts.several import several
+from effbatch_lint.terms import Term, shown, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,15 +33,13 @@ def generative(config: Config) -> str | None:
 
 def rows(config: Config) -> Term:
     """The rows of one batch of one process: fixed where all batches have one sequence length."""
-    budget, divisor = config.integer(_BUDGET, default=16384), config.integer(_DIVISOR, default=8)
-    lengths = _lengths(config)
+    budget, divisor = config.integer(_BUDGET, default=16384), config.integer(_DIVISOR, default=DIVISOR)
+    lengths = lengths_of(several(config, _LENGTHS))
     if generative(config) is not None or len(lengths) != 1:
         drawn = "what a row costs" if len(lengths) == 1 else "the sequence length that is drawn for each batch"
         reason = f"a NaFlex batch holds as many rows as {budget.key} {shown(budget.value)} gives for {drawn}"
         return unknown(reason, *budget.origins, key="batch-size")
-    (length,) = lengths
-    formula = f"{shown(budget.value)} tokens / {shown(length.value)}, a multiple of {shown(divisor.value)}"
-    return computed(_fitting, formula, budget, length, divisor).named(_BUDGET)
+    return naflex_rows(budget, lengths[0], divisor).named(_BUDGET)
 
 
 def ignored(config: Config, batch_size: Term) -> Iterator[Problem]:
@@ -54,23 +51,6 @@ def ignored(config: Config, batch_size: Term) -> Iterator[Problem]:
             (batch_size,),
             help=f"set --{_BUDGET}, and remove --batch-size",
         )
-
-
-def _fitting(budget: int, length: int, divisor: int) -> int:
-    if length < 1 or divisor < 1:
-        return 1
-    return max(1, budget // length // divisor * divisor)
-
-
-def _lengths(config: Config) -> tuple[Term, ...]:
-    """The sequence lengths that are given, each once; none when the model's own list holds."""
-    words = dict.fromkeys((config.text(_LENGTHS) or "").split())
-    origin = config.origin(_LENGTHS)
-    return tuple(
-        Term(int(word), "read", (origin,) if origin else (), None, None, _LENGTHS)
-        for word in words
-        if word.isdecimal() and len(word) < 20  # noqa: PLR2004 - no length has twenty digits
-    )
 
 
 def _model(config: Config) -> str:
