@@ -52,6 +52,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "num_unique_prompts_rollout", "num_samples_per_prompt_rollout",
     )),
     ("prime_rl", ("[orchestrator", "[data]", "[deployment]", "[slurm]", "orchestrator.", "data.batch")),
+    ("slime", ("--actor-num-nodes", "--actor-num-gpus-per-node", "--rollout-batch-size")),
     ("speechbrain", ("!ref <",)),
     ("timm", (
         "grad_accum_steps", "grad-accum-steps", "drop_path", "drop-path", "remode", "reprob", "lr_base", "lr-base",
