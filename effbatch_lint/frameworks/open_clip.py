@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts.namespace import flags_of
 from effbatch_lint.frameworks.parts.open_clip_naflex import generative, ignored, is_naflex, rows
 from effbatch_lint.frameworks.parts.process_world import process_world
 from effbatch_lint.terms import Term, shown
@@ -48,6 +49,7 @@ def starts(launch: Launch) -> bool:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch: every process reads its own pairs."""
+    config = flags_of(config, launch)
     accumulation = config.integer(ACCUMULATION, default=1)
     naflex = is_naflex(config) and config.text("dataset-type") not in _SYNTHETIC
     yield Batch(

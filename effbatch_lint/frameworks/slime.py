@@ -23,6 +23,7 @@ from effbatch_lint.compose.spelling import hyphenated
 from effbatch_lint.documents.nodes import Entry, Mapping
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.megatron_layout import megatron_layout
+from effbatch_lint.frameworks.parts.namespace import flags_of
 from effbatch_lint.frameworks.parts.slime_checks import checks
 from effbatch_lint.frameworks.parts.slime_steps import GLOBAL, MICRO, PROMPTS, SAMPLES, STEPS, step
 from effbatch_lint.terms import Term, product, shown, total, unknown
@@ -75,6 +76,8 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
 
 def _arguments(config: Config, launch: Launch) -> Config:
     """The flags that exist, and over them what the custom file sets under the names of the parsed attributes."""
+    if not launch.arguments:
+        return flags_of(config, launch)
     given = {word.name for word in launch.arguments}
     flags = {key: entry for key, entry in config.root.entries.items() if key in given or entry.note is not None}
     file = config.root.entries.items() if _FILE in given else ()

@@ -30,13 +30,14 @@ if TYPE_CHECKING:
 MICRO, ACCUMULATION = "batch-size", "grad-accum-steps"
 _DEFAULTS = {MICRO: 128, ACCUMULATION: 1}
 _SHORT = {"b": MICRO, "vb": "validation-batch-size"}
-_COMMON = frozenset(("model", "opt", "lr", "epochs", "img-size", *_SHORT, MICRO))
 _KEYS = frozenset((
-    ACCUMULATION, "validation-batch-size", "sched", "sched-on-updates", "lr-base", "lr-base-size", "lr-base-scale", "warmup-lr",
-    "warmup-epochs", "cooldown-epochs", "decay-epochs", "decay-rate", "opt-eps", "opt-betas", "drop-path", "drop-block",
-    "head-dropout", "aa", "reprob", "remode", "recount", "resplit", "mixup", "cutmix", "color-jitter", "smoothing",
-    "aug-splits", "jsd-loss", "dist-bn", "model-ema-decay", "train-interpolation", "train-img-sizes", "train-batch-sizes",
-    "naflex-loader",
+    ACCUMULATION, "sched", "sched-on-updates", "lr-base", "lr-base-size", "lr-base-scale", "warmup-lr", "cooldown-epochs",
+    "opt-eps", "drop-path", "head-dropout", "aa", "reprob", "remode", "recount", "resplit", "aug-splits", "jsd-loss",
+    "dist-bn", "train-interpolation", "train-img-sizes", "train-batch-sizes", "naflex-loader",
+))  # fmt: skip
+_COMMON = frozenset((
+    "opt", "lr", "epochs", "img-size", MICRO, "b", "vb", "validation-batch-size", "warmup-epochs", "decay-epochs",
+    "decay-rate", "mixup", "cutmix", "smoothing", "color-jitter", "drop-block",
 ))  # fmt: skip
 # Trainers that took over some of the flags, with a loop of their own: DeiT, ConvNeXt, MAE, torchvision.
 _OTHERS = frozenset((
@@ -50,9 +51,10 @@ def recognise(config: Config) -> int:
     model = config.node("model")
     names = {hyphenated(key) for key in config.root.entries}
     found = len(names & _KEYS)
-    if not isinstance(model, Scalar) or names & _OTHERS or not found:
+    if not isinstance(model, Scalar) or names & _OTHERS:
         return 0
-    return found + len(names & _COMMON) if found > 1 or ACCUMULATION in names or names & {"b", "vb"} else 0
+    enough = found > 1 or (found and names & {"b", "vb", ACCUMULATION, "opt"})
+    return found + len(names & _COMMON) if enough else 0
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
