@@ -87,6 +87,8 @@ class Launch(NamedTuple):
         conditions: what must hold for the line to run, and cannot be decided here.
         written: files that the script writes before it, by the name that it uses.
         directory: the folder in which it runs, when the script goes to one.
+        numbers: the script's variables that hold a whole number at its end (``GLOBAL_BATCH_SIZE=1024``), by name.
+        unset: words of the program's line that are variables nobody gave, and may hold any flags (``${EXTRA_ARGS[@]}``).
     """
 
     world_size: Term
@@ -107,6 +109,8 @@ class Launch(NamedTuple):
     conditions: tuple[Condition, ...] = ()
     written: Mapping[str, Text] = {}
     directory: Text | None = None
+    numbers: Mapping[str, Term] = {}
+    unset: tuple[str, ...] = ()
 
     @property
     def bare(self) -> bool:

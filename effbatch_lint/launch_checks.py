@@ -100,8 +100,17 @@ def _truncated(batch: Batch) -> Iterator[Problem]:
         if lost is not None:
             yield Problem(
                 "EB303",
-                f"{term.key or 'the number'} {shown(term.value)} comes from a division that is not whole: {lost}",
+                f"{term.key or 'the number'} {shown(term.value)} comes from a division that is not whole: {lost}"
+                f"{_missed(batch)}",
                 (term,),
                 help="choose numbers that divide, or declare the batch that runs",
             )
             return
+
+
+def _missed(batch: Batch) -> str:
+    """What became of the declared batch."""
+    total, effective = batch.declared, batch.effective
+    if total is None or total.value is None or effective.value is None or total.value == effective.value:
+        return ""
+    return f"; the batch is {shown(effective.value)} {batch.unit}, not {shown(total.value)} ({total.key})"

@@ -212,7 +212,8 @@ def _missing(line: Launched) -> Iterator[tuple[str, str]]:
             if named and next(_documents(argument, line), None) is None:
                 yield "", argument.text
             continue
-        if not _CONFIG.search(key) or key in _ENGINE or _DATA.search(key):
+        says_config = _CONFIG.search(key) or (key, argument.dashes) == ("c", "-")
+        if not says_config or key in _ENGINE or _DATA.search(key):
             continue
         if kind in ("yaml", "json", "toml") or re.search(r"^(config|recipe)(_file)?$", key):
             # torchtitan's `--module llama3 --config llama3_8b` is a registry in Python, which holds the training numbers.

@@ -178,6 +178,22 @@ def test_verify_raises_what_is_wrong(options: dict[str, Any], message: str) -> N
         assert str(mismatch.value).startswith(message.split(": tensor", maxsplit=1)[0].split(", and", maxsplit=1)[0])
 
 
+@pytest.mark.parametrize(
+    ("framework", "arguments", "target"),
+    [
+        ("open_clip", {"batch_size": 256, "accum_freq": 2, "train_data": "a.csv", "model": "ViT-B-32"}, 2048),
+        ("timm", {"batch_size": 256, "grad_accum_steps": 2, "model": "resnet50", "train_img_sizes": None}, 2048),
+        ("slime", {"rollout_batch_size": 32, "n_samples_per_prompt": 8, "num_steps_per_rollout": 2}, 128),
+    ],
+)
+def test_verify_takes_the_arguments_that_a_program_has_parsed(
+    framework: str, arguments: dict[str, Any], target: int
+) -> None:
+    effbatch_lint.verify(arguments, framework=framework, world_size=4, target=target)
+    with pytest.raises(BatchMismatch):
+        effbatch_lint.verify(arguments, framework=framework, world_size=4, target=target + 1)
+
+
 def test_verify_resolves_the_interpolations_of_a_dictconfig() -> None:
     config = OmegaConf.create({**NANOTRON, "tokens": {**NANOTRON["tokens"], "micro_batch_size": "${bs}"}, "bs": 2})
     effbatch_lint.verify(config, target=64)

@@ -54,6 +54,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("ms_swift", ("tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio")),
     ("nemo_automodel", ("step_scheduler", "grad_accumulation_steps", "recipe_args")),
     ("olmo", ("global_train_batch_size", "device_train_microbatch_size", "rank_microbatch_size", "OLMO_TASK")),
+    ("open_clip", ("open_clip_train", "--train-num-samples", "--accum-freq")),
     ("open_instruct", (
         "use_slow_tokenizer", "use-slow-tokenizer", "with_tracking", "hf_metadata_dataset", "mixer_list",
         "num_unique_prompts_rollout", "num_samples_per_prompt_rollout",
@@ -61,7 +62,12 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("openrlhf", ("openrlhf.cli", "openrlhf/cli", "--micro_train_batch_size", "--train.micro_batch_size")),
     ("prime_rl", ("[orchestrator", "[data]", "[deployment]", "[slurm]", "orchestrator.", "data.batch")),
     ("skyrl", ("policy_mini_batch_size", "micro_train_batch_size_per_gpu", "skyrl.train.", "skyrl_train.")),
+    ("slime", ("--actor-num-nodes", "--actor-num-gpus-per-node", "--rollout-batch-size")),
     ("speechbrain", ("!ref <",)),
+    ("timm", (
+        "grad_accum_steps", "grad-accum-steps", "drop_path", "drop-path", "remode", "reprob", "lr_base", "lr-base",
+        "sched:", "--sched",
+    )),
     ("trl", (
         "per_device_train_batch_size", "per-device-train-batch-size", "gradient_accumulation_steps",
         "gradient-accumulation-steps",
@@ -91,6 +97,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
         "swift.cli.",
     ),
     "olmo": ("scripts/train.py",),
+    "open_clip": ("open_clip_train", "training.main", "training/main.py"),
     "open_instruct": ("open_instruct/", "open_instruct."),
     "openrlhf": ("openrlhf.cli", "openrlhf/cli"),
     "skyrl": ("skyrl.train.", "skyrl_train."),

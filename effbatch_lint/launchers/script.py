@@ -23,6 +23,7 @@ from effbatch_lint.launchers import (
     slurm,
     torchrun,
     upstream_scripts,
+    words,
     wrappers,
 )
 from effbatch_lint.launchers.start import Job, Said, Start
@@ -109,7 +110,9 @@ def started(
     if not found:
         handed_over = upstream_scripts.sourced(job, followed.variables)
         found.extend(() if handed_over is None else (handed_over,))
-    return Started(_distinct(found), problems, followed.files, followed.variables, followed.directives)
+    numbers = words.numbers(followed.variables)
+    kept = [launch._replace(numbers=numbers) for launch in _distinct(found)]
+    return Started(kept, problems, followed.files, followed.variables, followed.directives)
 
 
 def _distinct(found: list[Launch]) -> list[Launch]:

@@ -137,4 +137,5 @@ class Start(NamedTuple):
             conditions=self.command.conditions,
             written=self.command.files,
             directory=self.command.directory,
+            unset=tuple(word.display for word in rest if word.unset),
         )

@@ -1,9 +1,10 @@
 """Launch scripts that frameworks ship and users call by name, when the project does not hold them.
 
-timm distributed_train.sh: ``torchrun --nproc_per_node=$1 train.py`` with the other arguments. torchtitan run_train.sh
-(earlier run_llama_train.sh): ``torchrun --nproc_per_node=$NGPU``, NGPU 8 by default, the config file in CONFIG_FILE.
-Megatron-LM examples/academic_paper_scripts/sc21/CONFIG.sh, SBATCH.sh, SRUN.sh: scripts that set TP, PP, MBS, GBS, ... and
-source these; a task per device, 8 on each of NNODES nodes.
+timm distributed_train.sh: ``torchrun --nproc_per_node=$1 train.py`` with the other arguments; its
+legacy_distributed_train.sh starts legacy_train.py. torchtitan run_train.sh (earlier run_llama_train.sh): ``torchrun
+--nproc_per_node=$NGPU``, NGPU 8 by default, the config file in CONFIG_FILE. Megatron-LM
+examples/academic_paper_scripts/sc21/CONFIG.sh, SBATCH.sh, SRUN.sh: scripts that set TP, PP, MBS, GBS, ... and source these;
+a task per device, 8 on each of NNODES nodes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from effbatch_lint.launch import Launch
 
+_TIMM = {"distributed_train.sh": "train.py", "legacy_distributed_train.sh": "legacy_train.py"}
 _TITAN = frozenset(("run_train.sh", "run_llama_train.sh"))
 _TITAN_WORDS = ("--training.", "--parallelism.", "--job.", "--model.", "--module", "--config")
 
@@ -48,9 +50,9 @@ def sourced(job: Job, variables: Mapping[str, Text]) -> Launch | None:
 def launch(start: Start, rest: Sequence[Text]) -> Launch | None:
     """The launch of a script that is not in the project: as its framework wrote it, or by its words alone."""
     name = rest[0].display.rpartition("/")[2]
-    if name == "distributed_train.sh" and len(rest) > 1:
-        devices = words.term(rest[1], "distributed_train.sh")
-        return _torchrun(start, devices).launch("train.py", rest[2:])
+    if name in _TIMM and len(rest) > 1:
+        devices = words.term(rest[1], name)
+        return _torchrun(start, devices).launch(_TIMM[name], rest[2:])
     if name in _TITAN and _of_titan(start, rest):
         devices = start.variable("NGPU") or Term(8, "default", (), "run_train.sh's own default", None, "NGPU")
         return _torchrun(start, devices).launch("torchtitan.train", [*_titan_config(start), *rest[1:]])

@@ -34,6 +34,11 @@ def term(text: Text, key: str) -> Term:
     return Term(int(text.chars.strip().replace("_", "")), "read", where, None, None, key)
 
 
+def numbers(variables: Mapping[str, Text]) -> dict[str, Term]:
+    """The variables that hold a whole number, each with the place that wrote it."""
+    return {name: found for name, text in variables.items() if text.known and (found := term(text, name)).known}
+
+
 class Options(NamedTuple):
     """A launcher's own options.
 

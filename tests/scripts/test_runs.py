@@ -86,6 +86,23 @@ def test_a_launch_that_no_framework_reads_is_kept_for_explain_alone(tmp_path: Pa
     assert report.findings == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        # DeiT and its descendants took over timm's flags, not its loop.
+        "torchrun --nproc_per_node 8 main.py --model deit_base --data-path d --drop-path 0.1 --reprob 0.5 --update_freq 4",
+        # torchvision's reference script shares some.
+        "torchrun --nproc_per_node 8 train.py --model resnet50 -b 32 --data-path d --opt sgd --model-ema --mixup-alpha 0.2",
+        # open_clip evaluates where it has nothing to train on.
+        "python -m open_clip_train.main --model ViT-B-32 --pretrained a.pt --imagenet-val val --batch-size 1000",
+    ],
+)
+def test_a_program_that_shares_flags_with_a_framework_is_not_read_as_it(tmp_path: Path, line: str) -> None:
+    project(tmp_path, {"run.sh": line + "\n"})
+    (recipe,) = effbatch_lint.explain([tmp_path / "run.sh"])
+    assert recipe.framework is None
+
+
 def test_a_script_that_cannot_be_parsed_is_one_finding_at_its_line(tmp_path: Path) -> None:
     project(tmp_path, {"run.sh": 'echo 1\ntorchrun --nproc_per_node 8 "train.py --lr 1\n'})
     report = effbatch_lint.check([tmp_path / "run.sh"])

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
-from effbatch_lint.compose.spelling import hyphenated, repeats, text_of
+from effbatch_lint.compose.spelling import hyphenated
 from effbatch_lint.frameworks.parts.megatron_flags import values
 from effbatch_lint.frameworks.parts.megatron_layout import CONTEXT, EXPERT, PIPELINE, TENSOR, weight_shards
 from effbatch_lint.frameworks.parts.megatron_microbatches import interleaved
-from effbatch_lint.terms import Origin, Term, computed, exact, product, shown, unknown
+from effbatch_lint.frameworks.parts.repeated_flags import repeated_flags
+from effbatch_lint.terms import Term, computed, exact, product, shown, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,17 +89,7 @@ def virtual_stages(args: Config, pipeline: Term) -> Term:
 
 def repeated(args: Config) -> Iterator[Problem]:
     """A flag of the batch that stands twice with two values."""
-    for earlier, counting in repeats(args.root, hyphenated, DECISIVE):
-        ignored, used = (
-            unknown(f"{entry.key}: {text_of(entry)}", Origin(entry.value.span, entry.key), key=entry.key)
-            for entry in (earlier, counting)
-        )
-        yield Problem(
-            "EB307",
-            f"{earlier.key} stands twice: {text_of(counting)} counts, and {text_of(earlier)} has no effect",
-            (ignored, used),
-            help="remove one of them",
-        )
+    return repeated_flags(args.root, hyphenated, DECISIVE)
 
 
 def _positive(args: Config) -> Iterator[Problem]:
