@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from effbatch_lint.compose.code import Code
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.compose.refusal import Note
     from effbatch_lint.files import Files
     from effbatch_lint.launched import Launched
 
@@ -39,13 +40,13 @@ _OWN = ("config-name", "cn", "config-path", "cp", "config-dir", "cd", "config_na
 
 class Composed(NamedTuple):
     """A run: its composed config, the texts of its files, and the files that it names and the project does not hold.
-    ``swept`` and ``note`` are those of a multirun's job."""
+    ``swept`` are the values of a multirun's job, ``notes`` what should be known."""
 
     config: Config
     texts: tuple[str, ...]
     companions: Companions
     swept: tuple[str, ...] = ()
-    note: str | None = None
+    notes: tuple[Note, ...] = ()
 
 
 def runs(line: Launched, overrides: Sequence[str], handed: Sequence[str], code: Code) -> list[Composed]:
@@ -86,7 +87,7 @@ def _composed(
     for job in jobs(run, multirun=multirun):
         config = job.composition.config
         companions = next(mine for opened, mine in made if opened is config.files)
-        found.append(Composed(*_told(config, line), companions, job.swept, job.note))
+        found.append(Composed(*_told(config, line), companions, job.swept, job.notes))
     return found
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as AbstractMapping
 
     from effbatch_lint.call import Call
+    from effbatch_lint.compose.refusal import Note
     from effbatch_lint.documents.document import Document
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.launch import Launch
@@ -36,7 +37,7 @@ class Candidate(NamedTuple):
         choice: what this tool chose to come to it: ``experiment=large``.
         swept: of a multirun's job, the values that are swept.
         declaring: the files whose targets are this run's; None for the document's own.
-        note: what should be known of how it was found.
+        notes: what refuses nothing and should be known of how it was composed.
         choices: of a run that Hydra composes, the option of each group.
         lines: the first and last line of the document, in a file of several.
         parts: further files of the run that are merged into the config, or start it.
@@ -54,7 +55,7 @@ class Candidate(NamedTuple):
     choice: str = ""
     swept: tuple[str, ...] = ()
     declaring: tuple[Document, ...] | None = None
-    note: str | None = None
+    notes: tuple[Note, ...] = ()
     choices: AbstractMapping[str, str | None] = {}
     lines: tuple[int, int] | None = None
     parts: tuple[Document, ...] = ()
@@ -145,7 +146,7 @@ def _composed(document: Document, call: Call) -> list[Candidate]:
             found.append(
                 Candidate(
                     config, best[0], document, companions, best[1], bases, job.refusal, swept=job.swept, declaring=read,
-                    note=job.note, choices=job.choices,
+                    notes=job.notes, choices=job.choices,
                 )
             )  # fmt: skip
     return found

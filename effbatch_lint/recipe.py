@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from effbatch_lint.batch import Batch
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.compose.refusal import Note
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.launch import Launch
     from effbatch_lint.source import Span
@@ -27,7 +28,7 @@ class Recipe(NamedTuple):
         unknown: declarations in the config that do not exist or do not read, with their places.
         lines: the first and last line of the config's document, in a file of several.
         missing: files that the config names and the project does not hold: (key, name).
-        note: what should be known of how it was found.
+        notes: what refuses nothing and should be known of how it was composed.
         remarking: the files whose comments speak of this run.
     """
 
@@ -40,7 +41,7 @@ class Recipe(NamedTuple):
     name: str | None = None
     unknown: tuple[tuple[Span | None, str], ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
-    note: str | None = None
+    notes: tuple[Note, ...] = ()
     remarking: tuple[str, ...] = ()
     lines: tuple[int, int] | None = None
 

@@ -87,7 +87,7 @@ def _recipes(
         missing = tuple(dict.fromkeys(candidate.companions.missing))
         recipes.append(
             Recipe(
-                candidate.path, config, framework, started, batches, targets, name, unknown, missing, candidate.note,
+                candidate.path, config, framework, started, batches, targets, name, unknown, missing, candidate.notes,
                 _remarking(candidate), candidate.lines,
             )
         )  # fmt: skip

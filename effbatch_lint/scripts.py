@@ -126,7 +126,7 @@ def _composed(line: Launched, call: Call) -> list[Candidate] | Config:
 
     jobs = composed(line, call.options.overrides, call.handed, call.code.of(line.script.source.real))
     found = [
-        candidate._replace(swept=job.swept, note=job.note)
+        candidate._replace(swept=job.swept, notes=job.notes)
         for job in jobs
         if (candidate := project.recognised(job.config, job.texts, line, job.companions, call)) is not None
     ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from effbatch_lint.compose.code import Code
     from effbatch_lint.compose.config import Companion, Config
     from effbatch_lint.compose.hydra import Composition
+    from effbatch_lint.compose.refusal import Note
     from effbatch_lint.documents.document import Document
     from effbatch_lint.files import Files
 
@@ -30,12 +31,12 @@ _ANYTHING = Store({}, "it is not in the project")
 
 class Composed(NamedTuple):
     """What a file composes to. ``refusal`` is why Hydra would stop, where parts of the tree are not in the project:
-    what they may hold is unknown then, and the rest holds. ``swept`` and ``note`` are those of a multirun's job."""
+    what they may hold is unknown then, and the rest holds. ``swept`` are the values of a multirun's job, ``notes`` what should be known."""
 
     config: Config
     refusal: Unreadable | None = None
     swept: tuple[str, ...] = ()
-    note: str | None = None
+    notes: tuple[Note, ...] = ()
     choices: AbstractMapping[str, str | None] = {}
 
 
@@ -53,8 +54,8 @@ def composed(
     run = Run(code, (folder, *code.search_path), name, words, companion)
     try:
         return [
-            Composed(_resolved(composition, document, code), None, swept, note, composition.choices)
-            for composition, swept, note in jobs(run)
+            Composed(_resolved(composition, document, code), None, swept, notes, composition.choices)
+            for composition, swept, notes in jobs(run)
         ]
     except Unreadable as error:
         if error.code != "EB902":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.compose.hydra import Composition, compose
 from effbatch_lint.compose.marks import is_legacy
+from effbatch_lint.compose.refusal import Note
 from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:
@@ -51,12 +52,12 @@ class Run(NamedTuple):
 
 
 class Job(NamedTuple):
-    """One run of a command line: what it composes; of a multirun, the swept values (``lr=0.1``), and what is to be said
-    when there are more jobs than are looked at."""
+    """One run of a command line: what it composes; of a multirun, the swept values (``lr=0.1``); and what refuses nothing
+    and should be known: a rule of Hydra 1.4, that there are more jobs than are looked at."""
 
     composition: Composition
     swept: tuple[str, ...] = ()
-    note: str | None = None
+    notes: tuple[Note, ...] = ()
 
 
 def jobs(run: Run, *, multirun: bool = False) -> list[Job]:
@@ -78,7 +79,7 @@ def _jobs(run: Run, store: Store | None, *, multirun: bool) -> Iterator[Job]:
     if not multirun:
         found = run.composition(store)
         if getattr(found.hydra.get("mode"), "text", None) != "MULTIRUN":
-            yield Job(found)
+            yield Job(found, (), found.notes)
             return
     from effbatch_lint.compose.multirun import expand  # noqa: PLC0415 - few runs are multiruns
 
@@ -89,4 +90,5 @@ def _jobs(run: Run, store: Store | None, *, multirun: bool) -> Iterator[Job]:
     for words in every.jobs:
         swept = tuple(word.text for word in words if word.text.lstrip("+").partition("=")[0] in every.swept)
         composition = run._replace(words=list(words)).composition(store)
-        yield Job(composition, swept, every.bounded)
+        bounded = () if every.bounded is None else (Note(None, every.bounded),)
+        yield Job(composition, swept, (*composition.notes, *bounded))

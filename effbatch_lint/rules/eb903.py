@@ -54,5 +54,5 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
             Label(at, "not found") if at else None,
             help="hand the file over too",
         )
-    if context.recipe.note is not None and batch is context.recipe.batches[0]:
-        yield context.finding("EB903", context.recipe.note, None)
+    for span, message in context.recipe.notes if batch is context.recipe.batches[0] else ():
+        yield context.finding("EB903", message, Label(span, "") if span is not None else None)
