@@ -8,9 +8,12 @@ from typing import Any
 import oracle
 import pytest
 import yaml
+from omegaconf import OmegaConf
 
+from effbatch_lint.compose.config_store import stored
 from effbatch_lint.compose.hydra import compose
 from effbatch_lint.files import Files
+from effbatch_lint.source import Unreadable
 
 CASES: list[tuple[str, dict[str, str], list[str], Any, Any]] = [
     # name, files, overrides, Hydra's answer, ours
@@ -28,6 +31,7 @@ CASES: list[tuple[str, dict[str, str], list[str], Any, Any]] = [
     ("a list as a key", {"config": "[a]: 1\nb: 2\n"}, [], oracle.REFUSED, {"b": 2}),
     ("a tab after a value", {"config": "a: 1\t\n"}, [], oracle.REFUSED, {"a": 1}),
     ("pairs", {"config": "a: !!omap [x: 1]\n"}, [], {"a": [["x", 1]]}, {"a": [{"x": 1}]}),
+    ("bytes", {"config": "a: !!binary aGk=\n"}, [], {"a": b"hi"}, {"a": "aGk="}),
     ("a resolver without a name", {"config": "a: ${:x}\n"}, [], {"a": "${:x}"}, oracle.REFUSED),
     ("sixty-five lists", {"config": "defaults: [c0]\n", **{f"c{n}": f"defaults: [c{n + 1}]\n" for n in range(70)}, "c70": "v: 1\n"}, [], {"v": 1}, oracle.REFUSED),
 ]  # fmt: skip
@@ -53,6 +57,48 @@ def test_merge_keys_of_a_list_follow_yaml_and_not_one_release(tmp_path: Path) ->
     assert compose(Files(str(tmp_path)), [str(tmp_path)], "config").config.integer("c.xx").value == 1
     release = tuple(int(part) for part in yaml.__version__.split(".")[:3])
     assert yaml.safe_load(text)["c"]["xx"] == (2 if release >= (6, 0, 4) else 1)
+
+
+STORE = """
+from dataclasses import dataclass
+from hydra.core.config_store import ConfigStore
+
+@dataclass
+class Trainer:
+    devices: int = 1
+
+ConfigStore.instance().store(name="trainer", node=Trainer)
+"""
+
+
+def test_the_types_of_a_stored_node_convert_nothing(tmp_path: Path) -> None:
+    oracle.write(tmp_path, {"config": "defaults: [trainer]\n", "app.py": STORE})
+    files = Files(str(tmp_path))
+    store = stored(files, [str(tmp_path / "app.py")])
+    found = compose(files, [str(tmp_path)], "config", ["devices='8'"], store=store)
+    assert found.config.value("devices") == "8"  # Hydra: 8
+
+
+def test_a_mapping_inside_a_text_is_unknown(tmp_path: Path) -> None:
+    oracle.write(tmp_path, {"config": "a: {b: 1}\nc: ${a}x\n"})
+    config = compose(Files(str(tmp_path)), [str(tmp_path)], "config").config
+    assert config.text("c") is None
+    assert OmegaConf.create({"a": {"b": 1}, "c": "${a}x"})["c"] == "{'b': 1}x"
+
+
+def test_a_tree_of_thousands_of_configs_comes_to_an_end(tmp_path: Path) -> None:
+    listed = "".join(f"  - c{number}\n" for number in range(2_001))
+    oracle.write(tmp_path, {"config": f"defaults:\n{listed}", **{f"c{number}": "v: 1\n" for number in range(2_001)}})
+    with pytest.raises(Unreadable, match="2,000 configs"):
+        compose(Files(str(tmp_path)), [str(tmp_path)], "config")
+
+
+def test_interpolations_nested_deeper_than_the_limit_are_unknown(tmp_path: Path) -> None:
+    chain = "".join(f"k{number}: ${{k{number + 1}}}\n" for number in range(60))
+    oracle.write(tmp_path, {"config": f"{chain}k60: 1\n"})
+    config = compose(Files(str(tmp_path)), [str(tmp_path)], "config").config
+    assert config.integer("k20").value == 1
+    assert not config.integer("k0").known
 
 
 def test_a_stated_environment_variable_chooses(tmp_path: Path) -> None:
