@@ -186,6 +186,8 @@ def _documents(argument: Argument, line: Launched) -> Iterator[Document]:
         if argument.dashes == "-" and argument.name == "d":
             tries = [written(f"{folder}/{name.display}{end}") for end in ("", ".yml")] if folder else []
             folder = folder or name.display
+        elif argument.name == "config_file" and kind_of(name.display) is None:
+            tries.append(written(f"{name.display}.toml"))  # sd-scripts adds the ending
         for each in tries:
             if kind_of(each.display) in ("yaml", "json", "toml") or each.display in launch.written:
                 document = find(

@@ -99,6 +99,11 @@ def shown(value: Number | None) -> str:
     return "?" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
+def counted(value: Number | None, unit: str) -> str:
+    """The number with its unit: ``2,048 sequences``, ``1 sequence``."""
+    return f"{shown(value)} {unit.removesuffix('s') if value == 1 else unit}"
+
+
 def unknown(reason: str, *origins: Origin, key: str | None = None) -> Term:
     """A number that cannot be known, and why."""
     return Term(None, "unknown", origins, None, reason, key)

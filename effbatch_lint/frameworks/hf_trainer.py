@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.documents.document import kind_of
-from effbatch_lint.documents.nodes import Mapping
+from effbatch_lint.documents.nodes import Mapping, Scalar
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.trainer_batch import ACCUMULATION, MICRO, OLD_MICRO, trainer_batch
 from effbatch_lint.frameworks.parts.trainer_example import example_of
@@ -76,7 +76,7 @@ def _sections(config: Config, depth: int) -> Iterator[Config]:
         section = config.section(key) if depth and isinstance(entry.value, Mapping) else None
         if section is None:
             continue
-        if section.count(MICRO, OLD_MICRO):
+        if any(isinstance(section.node(name), Scalar) for name in (MICRO, OLD_MICRO)):  # a sweep has mappings there
             yield section
         else:
             yield from _sections(section, depth - 1)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
+from effbatch_lint.compose.merge import override
 from effbatch_lint.compose.spelling import respelled, underscored
 from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks.framework import Framework
@@ -68,12 +69,12 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     world = launch.world_size
     if launch.accelerate is not None and not world.known:
         world = processes(launch.accelerate)
-    if _datasets(config):
+    if _datasets(config) and not config.has(DATA):
         accumulation = unknown(f"{ACCUMULATION} is an argument of the program, and not in this file", key=ACCUMULATION)
         yield _batch(_of_data(config) or config.integer(BATCH, default=1), accumulation, world)
         return
-    arguments = _flattened(config)
-    argument, data = arguments.integer(BATCH, default=1), arguments.companion(DATA)
+    arguments = _arguments(config)
+    argument, data = arguments.integer(BATCH, default=1), config if _datasets(config) else arguments.companion(DATA)
     own = _of_data(data) if data is not None else None
     micro = own or argument
     if data is None and arguments.has(DATA):
@@ -127,6 +128,19 @@ def _checks(arguments: Config, argument: Term, own: Term | None, accumulation: T
             refuses=True,
             help=f"set {ACCUMULATION} to 1, or drop fused_backward_pass",
         )
+
+
+def _arguments(config: Config) -> Config:
+    """The arguments: those of a launch line that lie over a data-set file lie over the argument file, which it may name."""
+    name = config.text("config_file") if _datasets(config) else None
+    if name is None:
+        return _flattened(config)
+    whole = name if name.endswith(".toml") else f"{name}.toml"  # as read_config_from_file does
+    file = config.over(override(config.root, f"config_file={whole}")).companion("config_file")
+    if file is None:
+        return _flattened(config).hiding(f"{whole}, which may set it, is not in the project")
+    under = _flattened(file).root
+    return config.over(respelled([under, _flattened(config).root], underscored))
 
 
 def _flattened(config: Config) -> Config:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint.findings import Finding, Label
 from effbatch_lint.rules.table import BY_CODE
 from effbatch_lint.source import Span
-from effbatch_lint.terms import Term, shown
+from effbatch_lint.terms import Term, counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,7 +71,7 @@ def factors(batch: Batch) -> list[Label]:
     together = " x ".join(shown(term.value) for _, term in degrees if term.value != 1)
     replica = f"{together} devices hold one replica"
     if layout.world.known and layout.replicas.known:
-        replica += f", {shown(layout.world.value)} devices are {shown(layout.replicas.value)} replicas"
+        replica += f", {shown(layout.world.value)} devices are {counted(layout.replicas.value, 'replicas')}"
     for name, term in degrees:
         if term.known and term.value != 1:
             out += labels(term, f"{name} parallel {shown(term.value)}: {replica}")
@@ -86,7 +86,7 @@ def equation(batch: Batch, framework: str) -> str:
     if model.known and model.value != 1 and layout.world.known:
         replicas = f"({shown(layout.world.value)} / {shown(model.value)})"
     product = f"{shown(batch.micro.value)} x {shown(batch.accumulation.value)} x {replicas}"
-    return f"computed: {product} = {shown(batch.effective.value)} {batch.unit} ({framework})"
+    return f"computed: {product} = {counted(batch.effective.value, batch.unit)} ({framework})"
 
 
 def declared_label(target: Target, unit: str) -> Label | None:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.rules.context import declared_label, equation, factors
 from effbatch_lint.targets.verdict import reach
-from effbatch_lint.terms import shown
+from effbatch_lint.terms import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
         yield context.finding(
             "EB102",
             f"model-parallel devices counted as replicas: {target.words(verdict.unit)} declared, "
-            f"{shown(computed)} {verdict.unit} per optimizer step computed",
+            f"{counted(computed, verdict.unit)} per optimizer step computed",
             declared_label(target, verdict.unit),
             related=factors(batch),
             notes=[

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.rules.context import declared_label, factors
-from effbatch_lint.terms import shown
+from effbatch_lint.terms import Term, product, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from effbatch_lint.batch import Batch
     from effbatch_lint.findings import Finding
     from effbatch_lint.rules.context import Context
+    from effbatch_lint.targets.target import Target
+    from effbatch_lint.terms import Number
 
 
 def check(batch: Batch, context: Context) -> Iterator[Finding]:
@@ -47,5 +49,29 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
             declared_label(target, verdict.unit),
             related=factors(batch),
             notes=notes,
-            help=None if batch.layout.world.known else "give --world-size N, or write  # effbatch: world-size=N",
+            help=None if batch.layout.world.known else _help(batch, target, verdict.unit),
         )
+
+
+def _help(batch: Batch, target: Target, unit: str) -> str:
+    """How to state the devices, and how many of them would meet the target."""
+    advice = "give --world-size N, or write  # effbatch: world-size=N"
+    devices = _devices(batch, target, unit)
+    return advice if devices is None else f"{advice}; {shown(devices)} devices would see {target.words(unit)}"
+
+
+def _devices(batch: Batch, target: Target, unit: str) -> Number | None:
+    """The devices whose replicas together meet the target; None where no whole number of replicas does."""
+    each, model = batch.per_replica, batch.layout.model_parallel
+    if unit == "tokens" and batch.unit != "tokens":
+        if batch.sequence_length is None or batch.tokens is not None:
+            return None
+        each = product(each, batch.sequence_length, Term(batch.sequences_per_item, "derived"))
+    elif unit != batch.unit:
+        return None
+    if not each.value or model.value is None or batch.global_batch is not None:
+        return None
+    declared = target.quantity
+    exactly = [declared.value] if declared.binary is None else [declared.binary // declared.scale, declared.value]
+    whole = next((number for number in exactly if number % each.value == 0), None)
+    return None if whole is None else whole // each.value * model.value

@@ -25,7 +25,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.rules.context import declared_label, equation, factors, labels
-from effbatch_lint.terms import shown
+from effbatch_lint.terms import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
         if verdict.kind == "unit":
             yield context.finding(
                 "EB105",
-                f"{target.words(verdict.unit)} declared, {shown(verdict.computed.value)} {verdict.unit} computed: {verdict.reason}",
+                f"{target.words(verdict.unit)} declared, {counted(verdict.computed.value, verdict.unit)} computed: {verdict.reason}",
                 declared_label(target, verdict.unit),
                 related=[*factors(batch), *_lengths(batch)],
                 notes=[equation(batch, context.recipe.reader)],

@@ -8,7 +8,7 @@ from effbatch_lint.diagnosis import any_term, factor_between
 from effbatch_lint.findings import Label
 from effbatch_lint.rules.context import declared_label, equation, factors
 from effbatch_lint.targets.verdict import reach
-from effbatch_lint.terms import shown
+from effbatch_lint.terms import counted, shown
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Batch
@@ -38,7 +38,7 @@ def mismatch(code: str, batch: Batch, context: Context, target: Target, verdict:
     related = list({label.span: label for label in related}.values())
     return context.finding(
         code,
-        f"{target.words(verdict.unit)} declared, {shown(computed)} {verdict.unit} per optimizer step computed",
+        f"{target.words(verdict.unit)} declared, {counted(computed, verdict.unit)} per optimizer step computed",
         declared_label(target, verdict.unit),
         related=related,
         notes=notes,

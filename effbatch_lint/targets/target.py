@@ -31,7 +31,8 @@ class Target(NamedTuple):
 
     def words(self, unit: str) -> str:
         """The declaration with its unit, or with ``unit`` where it names none: ``2,048 sequences``, ``8M tokens``."""
-        return f"{self.number} {self.quantity.unit or unit}"
+        named = self.quantity.unit or unit
+        return f"{self.number} {named.removesuffix('s') if self.number == '1' else named}"
 
     @property
     def place(self) -> str:

@@ -62,4 +62,5 @@ def test_a_folder_full_of_parts_raises_no_alarm(tmp_path: Path) -> None:
     written(tmp_path, TREE)
     report = effbatch_lint.check([tmp_path])
     assert [finding.message for finding in report.findings if finding.severity == "error"] == []
-    assert [recipe.path for recipe in report.recipes] == [str(tmp_path / "config.yaml")]
+    name = str(tmp_path / "config.yaml")
+    assert [recipe.name or recipe.path for recipe in report.recipes] == [name, f"{name} with experiment=large"]
