@@ -50,9 +50,13 @@ def _recipes(
     options, settings = call.options, call.settings
     launched = candidate.launched
     launch = launched.launch if launched is not None else Launch.nothing()
-    in_file = _declared(config, candidate.document if launched is None else launched.script, call, candidate.lines)
-    if launched is not None and candidate.document.source.real != launched.script.source.real:
-        in_file = _joined(in_file, _declared(config, candidate.document, call, candidate.lines))
+    document = candidate.document
+    if launched is None:
+        in_file = _declared(config, document, call, candidate.lines)
+    else:
+        in_file = _declared(config, launched.script, call)
+        if document.source.real != launched.script.source.real:
+            in_file = _joined(in_file, _declared(config, document, call, candidate.lines))
     for part in (*candidate.parts, *companions):
         in_file = _joined(in_file, _declared(None, part, call))
     chosen = (
