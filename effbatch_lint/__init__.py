@@ -33,12 +33,20 @@ def explain(
 
     The paths of one call belong together: a file that another one names is part of its recipe. ``overrides`` are
     ``KEY=VALUE`` in the framework's spelling, ``env:NAME=VALUE`` or ``arg:VALUE``.
+
+    Warns:
+        UserWarning: a file that cannot be read, parsed or composed, which is none of the recipes: which, and why.
     """
-    from effbatch_lint import call, engine, settings  # noqa: PLC0415 - `import effbatch_lint` alone stays free
+    import warnings  # noqa: PLC0415 - `import effbatch_lint` alone stays free
+
+    from effbatch_lint import call, engine, settings  # noqa: PLC0415 - as above
 
     names = _names(paths)
     options = call.Options(names, _sizes(world_size), tuple(overrides), framework=framework)
-    return engine.explain(options, settings.governing(names)).recipes
+    report = engine.explain(options, settings.governing(names))
+    for error in report.errors:
+        warnings.warn(str(error), stacklevel=2)
+    return report.recipes
 
 
 def check(

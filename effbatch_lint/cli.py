@@ -33,15 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     try:
         status = COMMANDS[given.command](given)
-        sys.stdout.flush()
     except UsageError as error:
         return _complain(str(error))
     except Unreadable as error:  # the settings: every other file is one finding among others
         return _complain(f"{error.span.where}:{error.span.column}: {error.reason}")
-    except BrokenPipeError:
-        # `effbatch-lint ... | head`: the reader has seen enough. Keep the interpreter's exit from complaining again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
     except OSError as error:  # a full disk, a working directory that is gone
         return _complain(error.strerror or str(error))
     else:
@@ -166,7 +161,13 @@ def _write(text: str, given: argparse.Namespace) -> None:
     if path is None:
         # A config may hold what the terminal's encoding does not: replaced rather than refused.
         encoding = sys.stdout.encoding or "utf-8"
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+        try:
+            sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # `effbatch-lint ... | head`: the reader has seen enough, and the status says what was found all the same.
+            # Keep the interpreter's exit from complaining again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     try:
         with open(path, "w", encoding="utf-8", errors="replace") as file:

@@ -309,7 +309,7 @@ def _started(document: Document, call: Call, read: Read) -> list[Candidate]:
 
 
 def _given(options: Options, settings: Settings) -> dict[str, bool]:
-    """Every file to look at, each once, and whether it was named itself."""
+    """Every file to look at, each once however it is spelled or linked to, and whether it was named itself."""
     given: dict[str, tuple[str, bool]] = {}
     for path in options.paths or (settings.folder,):
         if os.path.isdir(path) and kind_of(path) is None:
@@ -317,12 +317,16 @@ def _given(options: Options, settings: Settings) -> dict[str, bool]:
                 # The settings are no training config, and not counted among the files that might have been one.
                 if os.path.basename(name) in settings_module.FILES:
                     continue
-                given.setdefault(os.path.abspath(name), (name, False))
+                given.setdefault(_real(name), (name, False))
         else:
-            first, _ = given.get(os.path.abspath(path), (path, True))
-            given[os.path.abspath(path)] = (first, True)
+            first, _ = given.get(_real(path), (path, True))
+            given[_real(path)] = (first, True)
     kept = (pair for pair in given.values() if not discovery.excluded(pair[0], settings.folder, settings.exclude))
     return dict(kept)
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path) if "\0" not in path else path
 
 
 def _roots(options: Options, settings: Settings) -> list[str]:

@@ -126,10 +126,11 @@ def _in_files(candidate: Candidate, call: Call, companions: Sequence[Document]) 
         parts = (call.files.parsed(shown) for shown in candidate.config.files)
         others = tuple(document for document in parts if document is not None)
     found: Declared | None = None
+    scripted = any(candidate.document.source.real == one.source.real for one in script)
     of_run = {document.source.real for document in declaring}
     of_config = {document.source.real for document in (*script, *own)}
     for real, document in {one.source.real: one for one in (*declaring, *others)}.items():
-        lines = candidate.lines if document is candidate.document else None
+        lines = candidate.lines if document is candidate.document and not scripted else None
         stated = _declared(candidate.config if real in of_config else None, document, call, lines)
         if stated is not None and real not in of_run:
             stated = stated._replace(targets=())

@@ -94,7 +94,9 @@ def test_an_unknown_framework() -> None:
 
 def test_files_that_are_no_recipe(project: Path) -> None:
     (project / "b.yaml").write_text("name: ci\n", encoding="utf-8")
-    assert effbatch_lint.explain(["b.yaml", "missing.yaml", "x\0y.yaml"]) == []
+    with pytest.warns(UserWarning, match="cannot be opened") as said:
+        assert effbatch_lint.explain(["b.yaml", "missing.yaml", "x\0y.yaml"]) == []
+    assert [str(warning.message).split(":")[0] for warning in said] == ["missing.yaml", "x\0y.yaml"]
 
 
 # -- check ---------------------------------------------------------------------------------------------------------

@@ -432,6 +432,35 @@ def test_a_reader_that_goes_away_is_no_error(project: Path) -> None:
     assert done.stdout.startswith("w0.yaml:1:13: error[EB101] ")
 
 
+@pytest.mark.parametrize(("name", "status"), [("wrong.yaml", 1), ("good.yaml", 0), ("missing.yaml", 2)])
+def test_what_was_found_stands_though_nobody_reads_it(name: str, status: int) -> None:
+    pipe, ours = os.pipe()
+    os.close(pipe)  # as `| head -0` may have, before a word is written
+    process = subprocess.run(
+        [sys.executable, "-m", "effbatch_lint", "check", name],
+        env={"PYTHONPATH": str(ROOT)},
+        stdout=ours,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(ours)
+    assert (process.returncode, process.stderr) == (status, b"")
+
+
+def test_a_file_of_several_spellings_is_checked_once(project: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+    (project / "link.yaml").symlink_to(project / "wrong.yaml")
+    (project / "b").mkdir()
+    for names in (
+        ("./wrong.yaml", "wrong.yaml"),
+        ("wrong.yaml", "link.yaml"),
+        ("b/../wrong.yaml", str(project / "wrong.yaml")),
+        ("link.yaml", "."),
+    ):
+        status, out, _ = run("check", "--output-format", "concise", *names)
+        assert (status, out.count("error[EB101]")) == (1, 1)
+    assert run("check", "--output-format", "concise", "link.yaml")[1].startswith("link.yaml:1:13: ")
+
+
 def test_a_terminal_that_has_no_unicode(project: Path) -> None:
     (project / "é.yaml").write_text(WRONG + "# é 日本\n", encoding="utf-8")
     done = tool("check", "é.yaml", PYTHONIOENCODING="ascii", LC_ALL="C")

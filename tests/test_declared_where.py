@@ -88,3 +88,20 @@ def test_a_file_in_utf_16_is_read_as_any_other(tmp_path: Path) -> None:
 def test_a_file_of_hundreds_of_configs_is_refused(tmp_path: Path) -> None:
     (path,) = write(tmp_path, a_yaml=f"{TRAINER}---\n" * 300)
     assert codes(path) == ["EB901"]
+
+
+def test_a_pair_holds_two_sequences(tmp_path: Path) -> None:
+    dpo = "output_dir: out\nbeta: 0.1\nrpo_alpha: 1.0\nloss_type: sigmoid\nper_device_train_batch_size: 4\nmax_prompt_length: 10\n"
+    for number, (target, met) in enumerate(
+        [
+            ("64 sequences", True),
+            ("32 sequences", True),
+            ("32 pairs", True),
+            ("64 pairs", False),
+            ("48 sequences", False),
+        ]
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        paths = write(folder, a_yaml=f'# effbatch: target="{target}" world-size=8\n{dpo}')
+        assert codes(*paths) == ([] if met else ["EB101"])

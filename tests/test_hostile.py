@@ -323,6 +323,29 @@ def test_a_snippet_of_one_huge_line_is_cut_around_its_caret(project: Path, run: 
     assert max(map(len, out.split("\n"))) < 300
 
 
+LAUNCH = "torchrun --nproc_per_node 2 train.py --output_dir o --per_device_train_batch_size 4\n"
+STRING = '{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 1}, "x": '
+# Name of the file: what stands before many pieces, a piece, what stands behind them.
+LONG = {
+    "triple.json": (STRING + "'''", '"\\"', "'''} // effbatch: world-size=2\n"),
+    "open.json": (STRING + '"', '\\"', " // effbatch: world-size=2\n"),
+    "ignored.json": (STRING + "1}\n", "// effbatch: ignore[EB301] x\n", ""),
+    "ignored.yaml": (GOOD, "# effbatch: ignore[EB301] x\n", ""),
+    "trailing.yaml": (GOOD + "z:\n", "- 1 # effbatch: ignore[EB301] x\n", ""),
+    "substituted.sh": (LAUNCH + "# effbatch: world-size=2\nx=$(", "\n,", ",)\n"),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_file_costs_no_more_than_its_length(project: Path, run: Run, name: str) -> None:
+    before, piece, behind = LONG[name]
+    write(project, name, before + piece * (12_000 if name.endswith((".yaml", ".json")) else 4_000) + behind)
+    started = time.process_time()
+    _, _, err = run("check", "--output-format", "concise", name)
+    assert not err
+    assert time.process_time() - started < 8
+
+
 @pytest.mark.parametrize(("old", "new", "key"), [("size: 2", "size: -2", "micro_batch_size"), ("tp: 1", "tp: 0", "tp")])
 def test_a_number_that_makes_no_batch_is_one_finding(project: Path, run: Run, old: str, new: str, key: str) -> None:
     write(project, "zero.yaml", GOOD.replace(old, new))

@@ -92,6 +92,8 @@ FORMS = [
     # one device
     ("batch_size: 4 # batch size per device 4", "= 4 per device"),
     ("batch_size: 4 # 4 per GPU", "= 4 per device"),
+    ("# global batch size 16 per GPU", "= 16 per device"),
+    ("# global batch of 4B tokens", "T 4B"),
 ]  # fmt: skip
 
 
@@ -118,6 +120,26 @@ def test_a_claim(text: str, expected: str) -> None:
         "# at least 8 GPUs, global batch 64 or more",
         "# not 8 x 4 = effective batch 32",
         "# effective batch size = 384 (must be divisible by 4 GPUs)",
+        # another model, what was tried, a part of a run
+        "# LLaMA used a batch size of 4M tokens",
+        "# Llama 2 uses a global batch size of 4M tokens",
+        "# as in OPT, global batch size 2M tokens",
+        "# Qwen2.5 global batch size 256",
+        "# DeepSeek-V3 global batch size 15360",
+        "# 7B: global batch size 1024",
+        "# for the 70b model: global batch size 256",
+        "# on TPU v4-128: global batch size 256",
+        "# diverged with batch size 512",
+        "# training diverged with global batch size 512",
+        "# loss spikes at global batch size 256",
+        "# global batch size 256 gave nan",
+        "# tried global batch size 256",
+        "# was 256 before: global batch size",
+        "# v1 had global batch size 256",
+        "# until step 1000 global batch size 256",
+        "# stage 1: global batch size 256",
+        "# works with global batch size 256 too",
+        "# critical batch size is 1M tokens",
         # devices, sizes and counts that are no batch
         "# 32 GPUs",
         "a: 1 # needs 8 GPUs to run",
@@ -308,6 +330,12 @@ def verdict(text: str, of: Batch) -> Verdict | None:
         ("micro_batch_size: 4 # effective batch size = 77", batch(line=30)),  # beside a key that does not count
         ("# per device batch 32", batch()),  # with the accumulation in it
         ("# per device batch 4", batch()),
+        ("# batch size 16 per GPU", batch(world=8, stated=True)),  # of whose set-up it is said, nobody knows
+        ("# global batch size 16 per GPU", batch(world=8, stated=True)),
+        # the file itself states other devices than the claim is made for
+        ("# on 64 GPUs the global batch size is 512", batch(world=8, stated=True)),
+        ("# effective batch size 1024 on 64 GPUs", batch(world=8, stated=True)),
+        ("# GBS 512 on 16 nodes", batch(world=8, stated=True)),
     ],
 )  # fmt: skip
 def test_holds_or_cannot_be_judged(text: str, of: Batch) -> None:
@@ -317,6 +345,7 @@ def test_holds_or_cannot_be_judged(text: str, of: Batch) -> None:
 STALE = [
     ("# effective batch size = 128", batch(world=8), "4 x 8 x 8 = 256 sequences on 8 devices"),
     ("# effective batch size = 32", batch(world=8, stated=True), "4 x 8 x 8 = 256 sequences on 8 devices"),
+    ("# effective batch size 128 on 8 GPUs", batch(world=8, stated=True), "4 x 8 x 8 = 256 sequences on 8 devices"),
     ("# effective batch size = 48", batch(), "and no whole number of replicas makes 48"),
     ("# GBS 512 on 1 node", batch(accumulation=2), "512 takes 64 replicas"),
     ("# GBS 128 on 8 GPUs", batch(), "4 x 8 x 8 = 256 sequences on 8 devices"),

@@ -36,6 +36,9 @@ SEQUENCE = "sequence_parallel_size"
 TRAINER_MICRO = ("per_device_train_batch_size", "per_gpu_train_batch_size")
 
 
+_SECTIONS = ("optimizer", "scheduler", "fp16", "bf16")
+
+
 def recognise(config: Config) -> int:
     """DeepSpeed's own file is JSON (read with hjson): the same names in YAML are GPT-NeoX's, or a launcher's."""
     others = (
@@ -44,6 +47,8 @@ def recognise(config: Config) -> int:
     )  # fmt: skip
     if config.path.endswith((".yaml", ".yml", ".toml")) or config.count(*others):
         return 0
+    if any(config.has(key) and not isinstance(config.node(key), Mapping) for key in _SECTIONS):
+        return 0  # "optimizer": "adamw" is some other program's
     numbers = config.count(BATCH, MICRO, ACCUMULATION)
     rest = config.count(
         "zero_optimization", "fp16", "bf16", "optimizer", "scheduler", "steps_per_print", "gradient_clipping",

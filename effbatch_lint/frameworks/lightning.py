@@ -43,6 +43,11 @@ _TRAINER = (
     "log_every_n_steps", "num_sanity_val_steps", "benchmark", "deterministic", "detect_anomaly", "num_processes",
     "distributed_backend", "replace_sampler_ddp", "use_distributed_sampler", "inference_mode", "barebones",
 )  # fmt: skip
+_ONLY_LIGHTNING = (
+    "accumulate_grad_batches", "sync_batchnorm", "check_val_every_n_epoch", "limit_train_batches", "limit_val_batches",
+    "gradient_clip_val", "log_every_n_steps", "num_sanity_val_steps", "fast_dev_run", "use_distributed_sampler",
+    "replace_sampler_ddp", "val_check_interval", "enable_progress_bar", "enable_checkpointing", "detect_anomaly",
+)  # fmt: skip
 _CLI = ("data.class_path", "model.class_path", "seed_everything", "data.init_args")
 _TAMING = ("model.base_learning_rate", "model.target", "data.target", "data.params")
 _NEMO = (
@@ -63,7 +68,11 @@ def recognise(config: Config) -> int:
     if not isinstance(config.node("trainer"), Mapping):
         return 0
     arguments = config.count(*(f"trainer.{argument}" for argument in _TRAINER))
-    named = 2 * ("lightning" in (config.text("trainer._target_") or "")) + config.count(*_CLI)
+    target = config.text("trainer._target_")
+    if target is not None and "lightning" not in target.lower() and not target.startswith("pl."):
+        # A class of the project's own may be derived from Lightning's Trainer, or be none.
+        return arguments if config.count(*(f"trainer.{argument}" for argument in _ONLY_LIGHTNING)) > 1 else 0
+    named = 2 * (target is not None) + config.count(*_CLI)
     return arguments + named if arguments and arguments + named > 1 else 0
 
 

@@ -278,7 +278,7 @@ class _Parser:
         meaning = label.meaning
         if following.kind == "term":
             self.at += 3 if self.peek().kind == "open" else 1
-            if following.meaning == "each" and meaning == "batch":
+            if following.meaning == "each" and meaning in ("batch", "total"):
                 meaning = "per device"
         quoted = "_" in label.text and ahead == 2 and number.start == label.end + 1  # noqa: PLR2004 - behind the equals sign
         return Item(label.start, self.tokens[self.at - 1].end, _with_unit(number, following), meaning, quoted)

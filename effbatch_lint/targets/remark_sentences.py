@@ -28,7 +28,18 @@ _ELSEWHERE = (
     "rollout rollouts prefill decode bench benchmark lr learning warmup warm-up throughput memory vram dataset datasets corpus vocab buffer "
     "queue resolution ablation ablations sweep debug bash sbatch torchrun python python3 srun same"
 )
-_WORDS = frozenset(f"{_PAST} {_ADVICE} {_ELSEWHERE}".split())
+_TRIED = (
+    "tried tries trying diverged diverges diverge diverging divergence unstable instability nan nans spike spikes spiked crash crashed "
+    "crashes failed fails gave had works worked runs release released stage stages phase phases until critical follow follows "
+    "following"
+)
+_WORDS = frozenset(f"{_PAST} {_ADVICE} {_ELSEWHERE} {_TRIED}".split())
+# A model by its name or its size: what is said of it need not be said of this file. "4B tokens" is no size. And TPU pods.
+_MODEL = re.compile(
+    r"(?<![\w/])(?:llama|alpaca|vicuna|gpt|opt|bert|roberta|deberta|palm|chinchilla|gopher|mistral|mixtral|qwen|deepseek|pythia|bloom|"
+    r"falcon|gemma|gemini|olmo|mpt|phi|yi|t5|flan|codellama|starcoder|internlm|baichuan|chatglm|glm|mamba|rwkv|whisper|clip|vit|"
+    r"resnet|imagen|sdxl)(?:[-_. ]?v?\d[\w.]*)*(?:-\w+)*(?![\w])|(?<![\w.-])\d+(?:\.\d+)?b(?!\w|\s*tokens?)|(?<![\w.])v\d[ep]?-\d+"
+)
 _SIGNS = (
     "?",
     "\uff1f",
@@ -103,7 +114,7 @@ def speaks_of_something_else(text: str) -> bool:
     lower = text.lower()
     if any(sign in lower for sign in _SIGNS) or text.endswith("\\"):
         return True
-    if any(word.strip(".'-") in _WORDS for word in _RUN.findall(lower)):
+    if any(word.strip(".'-") in _WORDS for word in _RUN.findall(lower)) or _MODEL.search(lower) is not None:
         return True
     return _UNLESS_DEVICES.search(lower) is not None or _CHANGE.search(lower) is not None
 

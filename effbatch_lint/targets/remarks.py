@@ -54,6 +54,12 @@ class Claim(NamedTuple):
     block: int = 0
 
     @property
+    def only_per_device(self) -> bool:
+        """Whether it says nothing but what one device takes (``batch size 4 per GPU``)."""
+        meanings = {factor.meaning for factor in self.factors}
+        return self.total is None and self.tokens is None and meanings == {"per device"}
+
+    @property
     def only_devices(self) -> bool:
         """Whether it says nothing but for how many devices the file is made (``preset for 64 A100``)."""
         return self.total is None and self.tokens is None and not self.factors

@@ -40,6 +40,7 @@ class Verdict(NamedTuple):
 
 Outcome: TypeAlias = "Verdict | Literal['holds', 'unsure']"
 
+_DEVICES = frozenset(("devices", "nodes", "devices per node"))
 # Words for "an example", whatever the framework calls it.
 _ROWS = frozenset(("sequences", "samples", "pairs", "completions", "images", "utterances", "prompts"))
 # A machine holds this many accelerators, where nothing says how many.
@@ -94,8 +95,13 @@ def _weigh(claim: Claim, batch: Batch, made_for: tuple[int, ...]) -> Outcome:
     own = world.value is not None and _written_in(world, claim.span.path)
     if claim.only_devices:
         return _weigh_devices(claim, world) if own else "unsure"
-    # The devices that the file itself states are in force; otherwise those for which the claim is made.
-    named = () if own else _named(claim) or made_for
+    named = _named(claim)
+    if claim.only_per_device and not claim.beside_key:
+        return "unsure"  # one device of some other set-up, as likely as not
+    if own and any(factor.meaning in _DEVICES for factor in claim.factors):
+        named = ()  # the devices are a factor of its product, and the file itself states how many there are
+    else:
+        named = named or (() if own else made_for)
     if named and world.value is not None and world.value not in named:
         return "unsure"
     stale = [pair for factor in claim.factors if (pair := _stale(factor, batch, own=own)) is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from effbatch_lint import diagnosis
-from effbatch_lint.terms import Term, exact, shown, unknown
+from effbatch_lint.terms import Term, exact, product, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Batch
@@ -46,6 +46,11 @@ def judge(batch: Batch, target: Target) -> Verdict:
     if unit == "tokens" and batch.unit != "tokens":
         return _tokens(batch, target)
     computed = batch.effective
+    if target.quantity.unit == "sequences" and batch.sequences_per_item > 1:
+        # "64 sequences" may be 32 pairs, or 64 pairs by another name: either is what was declared.
+        both = product(Term(batch.sequences_per_item, "derived"), computed)
+        if both.value is not None and target.met_by(both.value):
+            return Verdict("meets", both, "sequences")
     if unit == "prompts" and batch.unit == "completions":
         computed = _per_prompt(batch)
         unit = "prompts"

@@ -204,17 +204,24 @@ def _spaced(found: Iterator[Atom]) -> Iterator[Text]:
         yield written(" ") if atom.kind == "break" else atom.text
 
 
+_MOST_PIECES = 100  # of an output that is not known: each of them is shown as the whole substitution
+
+
 def _output(command: Text, whole: Text, state: State) -> Text:
     found = state.substitute(command, state)
     # The output's last line ends are dropped.
     found = found.rstrip("\n")
-    places = whole.spans[:1]
+    if found.known:
+        return found
+    shown, places = whole.display, whole.spans[:1]
+    if len(found.pieces) > _MOST_PIECES:
+        return unknowable(shown, found.reason or "", *places)
     pieces = [
         # A pipeline's unknown output stands in the script as the whole substitution.
-        piece if piece.reason is None or piece.spans else piece._replace(text=whole.display, spans=places)
+        piece if piece.reason is None or piece.spans else piece._replace(text=shown, spans=places)
         for piece in found.pieces
     ]
-    return found if found.known else Text(pieces)
+    return Text(pieces)
 
 
 def _assembled(found: Iterator[Atom], state: State) -> list[Text]:

@@ -107,7 +107,9 @@ def _beside_the_json(config: Config) -> Iterator[Problem]:
 
 
 def _in_file(entry: Entry, path: str) -> bool:
-    return entry.note is None and entry.value.span is not None and entry.value.span.path == path
+    """Whether a key of the file says it: a flag of the launch line, in a script or a manifest, is one place with its value."""
+    span = entry.value.span
+    return entry.note is None and span is not None and span.path == path and span != entry.span
 
 
 def _one_device(config: Config) -> Iterator[Problem]:

@@ -1,0 +1,23 @@
+"""Configs of other programs that look like a framework's and are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import effbatch_lint
+
+TEXTS = {
+    "optimizer-by-name.json": '{"train_batch_size": 64, "gradient_accumulation_steps": 4, "optimizer": "adamw", "lr": 0.1}',
+    "half-precision-switch.json": '{"train_batch_size": 64, "fp16": true, "gradient_clipping": 1.0}',
+    "other-trainer.yaml": "trainer: {_target_: my.lib.Trainer, devices: 8, max_epochs: 3}\ndata: {batch_size: 4}\n",
+    "composer-trainer.yaml": "trainer: {_target_: composer.Trainer, max_epochs: 3, devices: 8}\ndata: {batch_size: 4}\n",
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_recipe(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(TEXTS[name], encoding="utf-8")
+    assert effbatch_lint.explain([tmp_path / name]) == []
+    assert effbatch_lint.check([tmp_path / name]).findings == []
