@@ -107,7 +107,7 @@ def _sizes(world_size: int | None) -> tuple[int, ...]:
     if world_size is None:
         return ()
     if not isinstance(world_size, int) or isinstance(world_size, bool) or world_size < 1:
-        from effbatch_lint.settings import UsageError  # noqa: PLC0415 - `import effbatch_lint` alone stays free
+        from effbatch_lint.call import UsageError  # noqa: PLC0415 - `import effbatch_lint` alone stays free
 
         raise UsageError(f"world_size={world_size!r} is no whole number above zero")
     return (world_size,)

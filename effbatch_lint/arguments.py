@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint import __version__
 from effbatch_lint import settings as settings_module
-from effbatch_lint.call import Options
-from effbatch_lint.settings import Settings, UsageError
+from effbatch_lint.call import Options, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from effbatch_lint.settings import Settings
     from effbatch_lint.targets.target import Target
 
 EPILOG = """\

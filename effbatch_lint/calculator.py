@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout
+from effbatch_lint.call import UsageError
 from effbatch_lint.launch import Launch
 from effbatch_lint.report import explain
-from effbatch_lint.settings import UsageError
 from effbatch_lint.terms import ONE, Term, unknown
 
 if TYPE_CHECKING:

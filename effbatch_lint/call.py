@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from effbatch_lint.targets.target import Target
 
 
+class UsageError(Exception):
+    """The call itself is wrong: a framework that does not exist, an override without ``=``. Exit status 2."""
+
+
 class Options(NamedTuple):
     """What a call asks for. ``framework`` forces one; ``target`` is declared by the call itself; ``scripts`` asks for the
     launch scripts of the project that name a given config."""

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from effbatch_lint import arguments, engine
+from effbatch_lint.call import UsageError
 from effbatch_lint.report.style import COLOURED, PLAIN, Style, printable
-from effbatch_lint.settings import UsageError
 from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -61,10 +60,7 @@ class Files:
         key = os.path.abspath(path)
         if key not in self._bytes:
             data = read_bytes(key, self.roots, shown=self.shown(path))
-            if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                with contextlib.suppress(UnicodeDecodeError):  # whoever parses the file says where it is broken
-                    data = data.decode("utf-16").encode()
-            self._bytes[key] = data
+            self._bytes[key] = _utf8(data) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
         return self._bytes[key]
 
     def quietly(self, path: str) -> bytes | None:
@@ -81,9 +77,12 @@ class Files:
             return None
 
     def peek(self, path: str) -> bytes | None:
-        """The raw bytes of a file that is only looked through, and not remembered; None when it cannot be read."""
+        """The bytes of a file that is only looked through, and not remembered; None when it cannot be read."""
+        key = os.path.abspath(path)
+        if key in self._bytes:
+            return self._bytes[key]
         try:
-            return read_bytes(os.path.abspath(path), self.roots, shown=self.shown(path))
+            return read_bytes(key, self.roots, shown=self.shown(path))
         except Unreadable:
             return None
 
@@ -167,6 +166,14 @@ class Files:
             reason = f"the file is {len(data):,} bytes large, over the limit of {MAX_PARSED:,} bytes for a config"
             raise Unreadable(Span(shown, 1, 1, 1, 1), reason)
         return parse(Source(shown, key, decode(data, shown)), kind)
+
+
+def _utf8(data: bytes) -> bytes:
+    """The bytes of a UTF-16 file in UTF-8; as they are where it is broken, which is said by whoever parses it."""
+    try:
+        return data.decode("utf-16").encode()
+    except UnicodeDecodeError:
+        return data
 
 
 def _text_of_any(data: bytes) -> str:

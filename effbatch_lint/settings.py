@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 FILES = ("effbatch.toml", "pyproject.toml")
 
 
-class UsageError(Exception):
-    """The call itself is wrong: a framework that does not exist, an override without ``=``. Exit status 2."""
-
-
 class RecipeSettings(NamedTuple):
     """A ``[[recipes]]`` entry: files that are one run, with what is declared of it. ``span`` is where its files stand."""
 

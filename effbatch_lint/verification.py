@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from effbatch_lint import arguments
+from effbatch_lint.call import UsageError
 from effbatch_lint.compose.config import Config, from_mapping
 from effbatch_lint.documents.pragmas import Pragmas
 from effbatch_lint.frameworks import table
 from effbatch_lint.launch import NO_WORLD_SIZE, Launch
-from effbatch_lint.settings import UsageError
 from effbatch_lint.source import Unreadable
 from effbatch_lint.targets.declared import declared as declared_in
 from effbatch_lint.targets.verdict import judge

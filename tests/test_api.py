@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 import effbatch_lint
 from effbatch_lint import BatchMismatch
-from effbatch_lint.settings import UsageError
+from effbatch_lint.call import UsageError
 
 NANOTRON: dict[str, Any] = {
     "tokens": {"micro_batch_size": 2, "batch_accumulation_per_replica": 4, "sequence_length": 1024},

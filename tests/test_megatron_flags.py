@@ -6,7 +6,7 @@ import pytest
 
 from effbatch_lint.compose.config import Config, from_mapping
 from effbatch_lint.frameworks import megatron_lm
-from effbatch_lint.frameworks.parts.megatron_flags import flags, values, written
+from effbatch_lint.frameworks.parts.megatron.flags import flags, values, written
 from effbatch_lint.launch import Launch
 from effbatch_lint.terms import Term
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import effbatch_lint
-from effbatch_lint import project, settings
+from effbatch_lint import settings
 from effbatch_lint.call import Call, Options
 from effbatch_lint.compose.code import Code
 from effbatch_lint.discovery import python_below
 from effbatch_lint.files import Files
 from effbatch_lint.launch import Launch
+from effbatch_lint.project.candidates import candidates
+from effbatch_lint.project.one_run import merged
 
 if TYPE_CHECKING:
     from effbatch_lint.recipe import Recipe
@@ -70,9 +72,9 @@ def test_files_named_as_one_run_may_not_repeat_a_key(tmp_path: Path) -> None:
     found = [
         candidate
         for name in ("model.yml", "training.yml")
-        for candidate in project.candidates(files.document(str(tmp_path / name)), call)
+        for candidate in candidates(files.document(str(tmp_path / name)), call)
     ]
-    run = project.merged(found)
+    run = merged(found)
     batch = next(run.framework.read(run.config, Launch.nothing()))
     (problem,) = batch.problems
     assert (problem.code, problem.refuses) == ("EB902", True)

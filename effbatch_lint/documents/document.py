@@ -98,5 +98,5 @@ def parse(source: Source, kind: str) -> Document:
             roots, look = yaml.parse_and_look(source)
             return Document(source, kind, roots, look=look)
         case "shell":
-            return Document(source, kind, [])  # a script is no tree: effbatch_lint.scripts follows it
+            return Document(source, kind, [])  # a script is no tree: effbatch_lint.project.scripts follows it
     raise Unreadable(source.span(), f"no reader for {kind}")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import data_loader, deepspeed_json, trainer_deepspeed
+from effbatch_lint.frameworks.parts import data_loader
 from effbatch_lint.frameworks.parts.accelerate_launch import (
     kind,
     launch_accumulation,
@@ -31,8 +31,10 @@ from effbatch_lint.frameworks.parts.accelerate_launch import (
     processes,
     refusals,
 )
-from effbatch_lint.frameworks.parts.deepspeed_json import ACCUMULATION, BATCH, MICRO
-from effbatch_lint.frameworks.parts.deepspeed_triple import complete
+from effbatch_lint.frameworks.parts.deepspeed import json as deepspeed_json
+from effbatch_lint.frameworks.parts.deepspeed.json import ACCUMULATION, BATCH, MICRO
+from effbatch_lint.frameworks.parts.deepspeed.triple import complete
+from effbatch_lint.frameworks.parts.trainer import deepspeed as trainer_deepspeed
 from effbatch_lint.terms import Origin, Term, default, product, shown, unknown
 
 if TYPE_CHECKING:

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import axolotl_checks, deepspeed_json, trainer_deepspeed
+from effbatch_lint.frameworks.parts import axolotl_checks
 from effbatch_lint.frameworks.parts.axolotl_checks import ACCUMULATION, MICRO, TOTAL
+from effbatch_lint.frameworks.parts.deepspeed import json as deepspeed_json
+from effbatch_lint.frameworks.parts.trainer import deepspeed as trainer_deepspeed
 from effbatch_lint.terms import Term, floor
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ Upstream: deepspeedai/DeepSpeed, deepspeed/runtime/config.py (DeepSpeedConfig.__
 ranks, which read the same samples (deepspeedai/DeepSpeed#7298), so the step sees ``train_batch_size / autotp_size``.
 Pipeline stages stand in code, never in this file.
 
-"auto" is filled in by HF Trainer from its arguments (:mod:`effbatch_lint.frameworks.parts.trainer_deepspeed`), which may be
+"auto" is filled in by HF Trainer from its arguments (:mod:`effbatch_lint.frameworks.parts.trainer.deepspeed`), which may be
 given as overrides. An ``elasticity`` block is refused from 0.19.8 on: a file with one is read as 0.19.6 reads it.
 """
 
@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, leaves
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import deepspeed_json, trainer_deepspeed
-from effbatch_lint.frameworks.parts.deepspeed_json import ACCUMULATION, BATCH, MICRO
-from effbatch_lint.frameworks.parts.deepspeed_triple import complete
-from effbatch_lint.frameworks.parts.trainer_layout import trainer_layout
+from effbatch_lint.frameworks.parts.deepspeed import json as deepspeed_json
+from effbatch_lint.frameworks.parts.deepspeed.json import ACCUMULATION, BATCH, MICRO
+from effbatch_lint.frameworks.parts.deepspeed.triple import complete
+from effbatch_lint.frameworks.parts.trainer import deepspeed as trainer_deepspeed
+from effbatch_lint.frameworks.parts.trainer.layout import trainer_layout
 from effbatch_lint.terms import Origin, Term, default, exact, ratio, shown, unknown
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     if config.has(*TRAINER_MICRO):
         yield _through_trainer(config, launch.world_size)
     elif config.flag("elasticity.enabled"):
-        from effbatch_lint.frameworks.parts.deepspeed_elasticity import elastic_batch  # noqa: PLC0415 - few files are elastic
+        from effbatch_lint.frameworks.parts.deepspeed.elasticity import elastic_batch  # noqa: PLC0415 - few files are elastic
 
         yield elastic_batch(config, launch.world_size)
     else:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import accelerate_launch, trainer_deepspeed
+from effbatch_lint.frameworks.parts import accelerate_launch
+from effbatch_lint.frameworks.parts.trainer import deepspeed as trainer_deepspeed
 from effbatch_lint.terms import Term, default, product, shown, unknown
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Problem, Stage
 from effbatch_lint.documents.nodes import Sequence
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts.fairseq_devices import devices
-from effbatch_lint.frameworks.parts.fairseq_rows import rows
+from effbatch_lint.frameworks.parts.fairseq.devices import devices
+from effbatch_lint.frameworks.parts.fairseq.rows import rows
 from effbatch_lint.terms import Term, product
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """HF Trainer: per_device_train_batch_size x gradient_accumulation_steps x (processes // tp // cp // sp).
 
 Upstream: huggingface/transformers, src/transformers/training_args.py (TrainingArguments), src/transformers/trainer.py
-(Trainer.get_total_train_batch_size), 5.24.0. The arithmetic is :mod:`effbatch_lint.frameworks.parts.trainer_batch`.
+(Trainer.get_total_train_batch_size), 5.24.0. The arithmetic is :mod:`effbatch_lint.frameworks.parts.trainer.batch`.
 
 A flat YAML or JSON of TrainingArguments, as HfArgumentParser reads it, also for the programs that build on Trainer and
 add keys of their own (trl, alignment-handbook, peft, LLaMA-Factory without Megatron). Nothing in such a file states the
@@ -20,8 +20,8 @@ from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.documents.nodes import Mapping, Scalar
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts.trainer_batch import ACCUMULATION, MICRO, OLD_MICRO, trainer_batch
-from effbatch_lint.frameworks.parts.trainer_example import example_of
+from effbatch_lint.frameworks.parts.trainer.batch import ACCUMULATION, MICRO, OLD_MICRO, trainer_batch
+from effbatch_lint.frameworks.parts.trainer.example import example_of
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Batch

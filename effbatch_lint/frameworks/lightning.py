@@ -19,16 +19,16 @@ from effbatch_lint.batch import Batch, Problem, Stage
 from effbatch_lint.compose.merge import layered
 from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts.lightning_accumulation import Counts, Phase, divided_up, phases
-from effbatch_lint.frameworks.parts.lightning_batch import (
+from effbatch_lint.frameworks.parts.lightning.accumulation import Counts, Phase, divided_up, phases
+from effbatch_lint.frameworks.parts.lightning.batch import (
     batch_size,
     declared_global,
     is_total,
     per_device,
     undivisible,
 )
-from effbatch_lint.frameworks.parts.lightning_devices import devices_per_node
-from effbatch_lint.frameworks.parts.lightning_strategy import Strategy, layout, refusals, strategy
+from effbatch_lint.frameworks.parts.lightning.devices import devices_per_node
+from effbatch_lint.frameworks.parts.lightning.strategy import Strategy, layout, refusals, strategy
 from effbatch_lint.frameworks.parts.stated_world import reconciled
 from effbatch_lint.terms import Term, exact, product, shown
 

@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Problem
 from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import llama_factory_megatron as megatron
-from effbatch_lint.frameworks.parts import llama_factory_v1 as v1
-from effbatch_lint.frameworks.parts.trainer_batch import ACCUMULATION, MICRO, trainer_batch
-from effbatch_lint.frameworks.parts.trainer_example import Example
-from effbatch_lint.frameworks.parts.trainer_layout import trainer_layout
+from effbatch_lint.frameworks.parts.llama_factory import megatron, v1
+from effbatch_lint.frameworks.parts.trainer.batch import ACCUMULATION, MICRO, trainer_batch
+from effbatch_lint.frameworks.parts.trainer.example import Example
+from effbatch_lint.frameworks.parts.trainer.layout import trainer_layout
 from effbatch_lint.terms import shown, total
 
 if TYPE_CHECKING:

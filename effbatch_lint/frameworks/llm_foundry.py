@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Layout, Stage
 from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import llm_foundry_checks as checks
-from effbatch_lint.frameworks.parts.llm_foundry_mcli import unwrapped, world_size
+from effbatch_lint.frameworks.parts.llm_foundry import checks
+from effbatch_lint.frameworks.parts.llm_foundry.mcli import unwrapped, world_size
 from effbatch_lint.terms import ONE, Term, ceil, computed, exact, floor, product, unknown
 
 if TYPE_CHECKING:

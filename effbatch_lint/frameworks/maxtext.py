@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Problem
 from effbatch_lint.compose.config import Config
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts.maxtext_mesh import AXES, mesh
-from effbatch_lint.frameworks.parts.maxtext_ramp import ramp
-from effbatch_lint.frameworks.parts.maxtext_size import Size, size
+from effbatch_lint.frameworks.parts.maxtext.mesh import AXES, mesh
+from effbatch_lint.frameworks.parts.maxtext.ramp import ramp
+from effbatch_lint.frameworks.parts.maxtext.size import Size, size
 from effbatch_lint.terms import Term, computed, product, ratio, shown, unknown
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts.megatron_bridge_checks import start_checks
-from effbatch_lint.frameworks.parts.megatron_microbatches import constant
+from effbatch_lint.frameworks.parts.megatron.bridge_checks import start_checks
+from effbatch_lint.frameworks.parts.megatron.microbatches import constant
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config

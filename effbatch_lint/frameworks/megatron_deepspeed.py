@@ -9,7 +9,7 @@ megatron/training.py (train: set_train_batch_size); bigscience-workshop/Megatron
 
 A Megatron-LM of before 2023: ``rampup-batch-size`` counts, and degrees that are too large for the job are silently cut.
 DeepSpeed's JSON has to be consistent when the engine is made, and its ``train_batch_size`` is then replaced; what of it
-matters is in :mod:`effbatch_lint.frameworks.parts.megatron_deepspeed_engine`. Experts divide no replicas. A curriculum
+matters is in :mod:`effbatch_lint.frameworks.parts.megatron.deepspeed_engine`. Experts divide no replicas. A curriculum
 over sequence lengths and random layer token dropping shorten rows: B x L is what a step sees at most.
 """
 
@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.compose.spelling import hyphenated
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts.megatron_batch import megatron_batch
-from effbatch_lint.frameworks.parts.megatron_checks import GLOBAL, MICRO
-from effbatch_lint.frameworks.parts.megatron_deepspeed_engine import engine, shortened, through
-from effbatch_lint.frameworks.parts.megatron_deepspeed_layout import SEQUENCE, layout_checks
-from effbatch_lint.frameworks.parts.megatron_flags import flags
-from effbatch_lint.frameworks.parts.megatron_layout import PIPELINE, TENSOR, clamped
+from effbatch_lint.frameworks.parts.megatron.batch import megatron_batch
+from effbatch_lint.frameworks.parts.megatron.checks import GLOBAL, MICRO
+from effbatch_lint.frameworks.parts.megatron.deepspeed_engine import engine, shortened, through
+from effbatch_lint.frameworks.parts.megatron.deepspeed_layout import SEQUENCE, layout_checks
+from effbatch_lint.frameworks.parts.megatron.flags import flags
+from effbatch_lint.frameworks.parts.megatron.layout import PIPELINE, TENSOR, clamped
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Batch

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 from effbatch_lint.compose.spelling import hyphenated
 from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts.megatron_batch import megatron_batch
-from effbatch_lint.frameworks.parts.megatron_checks import GLOBAL, MICRO, SCHEDULE
-from effbatch_lint.frameworks.parts.megatron_flags import flags
-from effbatch_lint.frameworks.parts.megatron_layout import CONTEXT, EXPERT, PIPELINE, TENSOR, clamped, megatron_layout
+from effbatch_lint.frameworks.parts.megatron.batch import megatron_batch
+from effbatch_lint.frameworks.parts.megatron.checks import GLOBAL, MICRO, SCHEDULE
+from effbatch_lint.frameworks.parts.megatron.flags import flags
+from effbatch_lint.frameworks.parts.megatron.layout import CONTEXT, EXPERT, PIPELINE, TENSOR, clamped, megatron_layout
 from effbatch_lint.terms import Term, product, shown, unknown
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import swift_megatron as megatron
-from effbatch_lint.frameworks.parts.swift_checks import MEGATRON_ONLY
-from effbatch_lint.frameworks.parts.swift_megatron import megatron_side
-from effbatch_lint.frameworks.parts.swift_trainer import trainer_side
-from effbatch_lint.frameworks.parts.trainer_batch import ACCUMULATION, MICRO
+from effbatch_lint.frameworks.parts.swift import megatron
+from effbatch_lint.frameworks.parts.swift.checks import MEGATRON_ONLY
+from effbatch_lint.frameworks.parts.swift.megatron import megatron_side
+from effbatch_lint.frameworks.parts.swift.trainer import trainer_side
+from effbatch_lint.frameworks.parts.trainer.batch import ACCUMULATION, MICRO
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Batch

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.documents.nodes import Mapping, Scalar
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts.megatron_microbatches import Division
-from effbatch_lint.frameworks.parts.nemo_checks import RETRIEVAL, checks, ignored
-from effbatch_lint.frameworks.parts.nemo_data import length, unit
-from effbatch_lint.frameworks.parts.nemo_devices import nemo_devices
-from effbatch_lint.frameworks.parts.nemo_megatron import follows, nemo_division, nemo_layout
-from effbatch_lint.frameworks.parts.nemo_speech import is_speech, speech_batch
+from effbatch_lint.frameworks.parts.megatron.microbatches import Division
+from effbatch_lint.frameworks.parts.nemo.checks import RETRIEVAL, checks, ignored
+from effbatch_lint.frameworks.parts.nemo.data import length, unit
+from effbatch_lint.frameworks.parts.nemo.devices import nemo_devices
+from effbatch_lint.frameworks.parts.nemo.megatron import follows, nemo_division, nemo_layout
+from effbatch_lint.frameworks.parts.nemo.speech import is_speech, speech_batch
 from effbatch_lint.terms import unknown
 
 if TYPE_CHECKING:

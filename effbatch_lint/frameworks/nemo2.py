@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Literal
 from effbatch_lint.batch import Batch
 from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts.nemo.devices import nemo_devices
+from effbatch_lint.frameworks.parts.nemo.megatron import nemo_division, nemo_layout, one_micro_batch
 from effbatch_lint.frameworks.parts.nemo2_automodel import automodel_batch, is_automodel
-from effbatch_lint.frameworks.parts.nemo_devices import nemo_devices
-from effbatch_lint.frameworks.parts.nemo_megatron import nemo_division, nemo_layout, one_micro_batch
 from effbatch_lint.terms import Term, unknown
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import nemo_automodel_checks as checks
-from effbatch_lint.frameworks.parts.megatron_microbatches import constant
-from effbatch_lint.frameworks.parts.nemo_automodel_layout import layout
+from effbatch_lint.frameworks.parts.megatron.microbatches import constant
+from effbatch_lint.frameworks.parts.nemo_automodel import checks
+from effbatch_lint.frameworks.parts.nemo_automodel.layout import layout
 from effbatch_lint.terms import product, unknown
 
 if TYPE_CHECKING:

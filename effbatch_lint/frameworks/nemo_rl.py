@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts.megatron_layout import indivisible_groups
-from effbatch_lint.frameworks.parts.megatron_microbatches import constant
-from effbatch_lint.frameworks.parts.nemo_rl_checks import checks, division_checks
-from effbatch_lint.frameworks.parts.nemo_rl_cluster import policy_devices
+from effbatch_lint.frameworks.parts.megatron.layout import indivisible_groups
+from effbatch_lint.frameworks.parts.megatron.microbatches import constant
+from effbatch_lint.frameworks.parts.nemo_rl.checks import checks, division_checks
+from effbatch_lint.frameworks.parts.nemo_rl.cluster import policy_devices
 from effbatch_lint.terms import ONE, Term, unknown
 
 if TYPE_CHECKING:

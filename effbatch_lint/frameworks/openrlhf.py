@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint.batch import Batch, Layout
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.model_devices import model_devices
-from effbatch_lint.frameworks.parts.openrlhf_checks import checks, rl_checks
-from effbatch_lint.frameworks.parts.openrlhf_flags import Flags, flags
-from effbatch_lint.frameworks.parts.openrlhf_step import rollout, step
+from effbatch_lint.frameworks.parts.openrlhf.checks import checks, rl_checks
+from effbatch_lint.frameworks.parts.openrlhf.flags import Flags, flags
+from effbatch_lint.frameworks.parts.openrlhf.step import rollout, step
 from effbatch_lint.terms import Term, total, unknown
 
 if TYPE_CHECKING:

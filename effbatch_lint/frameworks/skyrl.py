@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts.skyrl_checks import run_checks
-from effbatch_lint.frameworks.parts.skyrl_layout import devices, layout_of
-from effbatch_lint.frameworks.parts.skyrl_sft import is_sft, sft_batch
-from effbatch_lint.frameworks.parts.skyrl_steps import MICRO, divided, step_checks
+from effbatch_lint.frameworks.parts.skyrl.checks import run_checks
+from effbatch_lint.frameworks.parts.skyrl.layout import devices, layout_of
+from effbatch_lint.frameworks.parts.skyrl.sft import is_sft, sft_batch
+from effbatch_lint.frameworks.parts.skyrl.steps import MICRO, divided, step_checks
 from effbatch_lint.terms import Term, product, total
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.parts.skyrl_layout import Role
+    from effbatch_lint.frameworks.parts.skyrl.layout import Role
     from effbatch_lint.launch import Launch
 
 _STEP_WISE = "generator.step_wise_trajectories"

@@ -22,10 +22,10 @@ from effbatch_lint.batch import Batch, Problem
 from effbatch_lint.compose.spelling import hyphenated
 from effbatch_lint.documents.nodes import Entry, Mapping
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts.megatron_layout import megatron_layout
+from effbatch_lint.frameworks.parts.megatron.layout import megatron_layout
 from effbatch_lint.frameworks.parts.namespace import flags_of
-from effbatch_lint.frameworks.parts.slime_checks import checks
-from effbatch_lint.frameworks.parts.slime_steps import GLOBAL, MICRO, PROMPTS, SAMPLES, STEPS, step
+from effbatch_lint.frameworks.parts.slime.checks import checks
+from effbatch_lint.frameworks.parts.slime.steps import GLOBAL, MICRO, PROMPTS, SAMPLES, STEPS, step
 from effbatch_lint.terms import Term, product, shown, total, unknown
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Batch, Problem
 from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import torchtitan_eras as eras
 from effbatch_lint.frameworks.parts.stated_world import reconciled
-from effbatch_lint.frameworks.parts.torchtitan_layout import layout
+from effbatch_lint.frameworks.parts.torchtitan import eras
+from effbatch_lint.frameworks.parts.torchtitan.layout import layout
 from effbatch_lint.terms import ONE, Term, product, shown
 
 if TYPE_CHECKING:

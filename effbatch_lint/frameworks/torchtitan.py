@@ -23,15 +23,14 @@ from effbatch_lint.batch import Batch, Problem
 from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import torchtitan_checks as checks
-from effbatch_lint.frameworks.parts import torchtitan_eras as eras
-from effbatch_lint.frameworks.parts.torchtitan_layout import layout
+from effbatch_lint.frameworks.parts.torchtitan import checks, eras
+from effbatch_lint.frameworks.parts.torchtitan.layout import layout
 from effbatch_lint.terms import ONE, Term, exact, product, shown
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Layout
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.parts.torchtitan_eras import Era
+    from effbatch_lint.frameworks.parts.torchtitan.eras import Era
     from effbatch_lint.launch import Launch
 
 _DEGREES = tuple(dict.fromkeys(key for era in eras.ERAS for key in era.degrees))

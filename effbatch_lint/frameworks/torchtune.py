@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch
 from effbatch_lint.frameworks.framework import Framework
-from effbatch_lint.frameworks.parts import torchtune_checks as checks
-from effbatch_lint.frameworks.parts import torchtune_recipes as recipes
-from effbatch_lint.frameworks.parts.torchtune_layout import layout
+from effbatch_lint.frameworks.parts.torchtune import checks, recipes
+from effbatch_lint.frameworks.parts.torchtune.layout import layout
 from effbatch_lint.terms import ONE, Term, exact, product, total, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
-    from effbatch_lint.frameworks.parts.torchtune_recipes import Recipe
+    from effbatch_lint.frameworks.parts.torchtune.recipes import Recipe
     from effbatch_lint.launch import Launch
 
 _COMPONENTS = (

@@ -1,6 +1,6 @@
 """trl: HF Trainer's arithmetic, in rows (SFT), pairs (DPO, ORPO, CPO, reward) or completions (GRPO, RLOO).
 
-    B = per_device_train_batch_size x gradient_accumulation_steps x replicas, as :mod:`effbatch_lint.frameworks.parts.trainer_batch`
+    B = per_device_train_batch_size x gradient_accumulation_steps x replicas, as :mod:`effbatch_lint.frameworks.parts.trainer.batch`
     generation batch = per_device_train_batch_size x processes x steps_per_generation   completions of one rollout
     prompts per step = B / num_generations
 
@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts import trl_checks
-from effbatch_lint.frameworks.parts.trainer_batch import ACCUMULATION, MICRO, trainer_batch
-from effbatch_lint.frameworks.parts.trainer_example import LENGTHS, Example, example_of
+from effbatch_lint.frameworks.parts.trainer.batch import ACCUMULATION, MICRO, trainer_batch
+from effbatch_lint.frameworks.parts.trainer.example import LENGTHS, Example, example_of
 from effbatch_lint.terms import unknown
 
 if TYPE_CHECKING:

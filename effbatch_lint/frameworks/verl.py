@@ -24,11 +24,11 @@ from effbatch_lint.batch import Batch
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.hydra_words import refused_words
 from effbatch_lint.frameworks.parts.rllm_steps import is_rllm, rllm_step
-from effbatch_lint.frameworks.parts.verl_checks import checks, missing_micro, worker_checks
-from effbatch_lint.frameworks.parts.verl_devices import pool
-from effbatch_lint.frameworks.parts.verl_engines import engine_layout, worker_engine
-from effbatch_lint.frameworks.parts.verl_sft import is_sft, sft_batch
-from effbatch_lint.frameworks.parts.verl_steps import old_workers, step
+from effbatch_lint.frameworks.parts.verl.checks import checks, missing_micro, worker_checks
+from effbatch_lint.frameworks.parts.verl.devices import pool
+from effbatch_lint.frameworks.parts.verl.engines import engine_layout, worker_engine
+from effbatch_lint.frameworks.parts.verl.sft import is_sft, sft_batch
+from effbatch_lint.frameworks.parts.verl.steps import old_workers, step
 from effbatch_lint.terms import Term, product, total
 
 if TYPE_CHECKING:

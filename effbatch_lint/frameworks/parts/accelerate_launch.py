@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Layout, Problem
-from effbatch_lint.frameworks.parts import deepspeed_json
-from effbatch_lint.frameworks.parts.deepspeed_json import ACCUMULATION
+from effbatch_lint.frameworks.parts.deepspeed import json as deepspeed_json
+from effbatch_lint.frameworks.parts.deepspeed.json import ACCUMULATION
 from effbatch_lint.frameworks.parts.parallelism_config import degrees, refusal
-from effbatch_lint.frameworks.parts.trainer_deepspeed import Named, named
+from effbatch_lint.frameworks.parts.trainer.deepspeed import Named, named
 from effbatch_lint.terms import Origin, Term, default, product, shown, unknown
 
 if TYPE_CHECKING:

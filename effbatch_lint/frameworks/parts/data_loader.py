@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.documents.nodes import Mapping
-from effbatch_lint.frameworks.parts.deepspeed_json import ACCUMULATION
+from effbatch_lint.frameworks.parts.deepspeed.json import ACCUMULATION
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
-from effbatch_lint.frameworks.parts.trainer_batch import ACCUMULATION, MICRO
+from effbatch_lint.frameworks.parts.trainer.batch import ACCUMULATION, MICRO
 from effbatch_lint.terms import Term, exact, product, shown
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""What Megatron-LM and the frameworks that are built on it share."""

@@ -1,0 +1,1 @@
+"""Pieces of NeMo 1.x."""

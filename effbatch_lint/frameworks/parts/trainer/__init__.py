@@ -1,0 +1,1 @@
+"""What HF Trainer and the frameworks that are built on it share."""

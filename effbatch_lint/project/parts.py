@@ -1,0 +1,56 @@
+"""Files that are parts of a run -> the runs that include them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from effbatch_lint.documents.document import kind_of
+from effbatch_lint.project.reading import nothing, read_file
+from effbatch_lint.project.trees import Trees
+from effbatch_lint.source import Unreadable
+
+if TYPE_CHECKING:
+    from effbatch_lint.call import Call, Read
+    from effbatch_lint.project.candidates import Candidate
+    from effbatch_lint.project.dependents import Dependent
+
+
+def through(found: list[Candidate], call: Call, read: Read) -> list[Candidate]:
+    """The runs that include a file which is only a part of theirs."""
+    whole = {c.document.source.real for c in found if c.framework.role == "trainer" and not c.document.is_part}
+    whole |= {c.launched.script.source.real for c in found if c.launched is not None}
+    trees = Trees(call)
+    out: dict[int, Candidate] = {}
+    for path, named in call.given.items():
+        if kind_of(path) != "yaml" or not os.path.isfile(path):
+            continue
+        real = os.path.realpath(path)
+        if trees.holds(real):
+            found_in_tree = trees.through(real, named=named, whole=real in whole)
+            out.update((id(run), run) for run in found_in_tree.runs)
+            read.errors.extend(found_in_tree.refusals)
+    parts = [path for path in call.handed if path not in whole and kind_of(path) and os.path.isfile(path)]
+    if parts:
+        from effbatch_lint.project.dependents import dependents  # noqa: PLC0415 - most calls name whole recipes
+
+        for dependent in dependents(parts, call):
+            out.update((id(run), run) for run in _naming(dependent, trees, call, read))
+    return list(out.values())
+
+
+def _naming(dependent: Dependent, trees: Trees, call: Call, read: Read) -> list[Candidate]:
+    """The runs of a config that may name a part; of a file of a tree, those of the tree.
+
+    Whether the part is named for good shows when the batch is read, and the file is opened.
+    """
+    if kind_of(dependent.path) == "yaml" and trees.holds(dependent.path):
+        runs = trees.through(dependent.path, named=True, whole=False).runs
+        if runs:
+            return runs
+    try:
+        return read_file(dependent.path, call, nothing(call), named=False)
+    except Unreadable as error:
+        if error.span.path == call.files.shown(dependent.part):
+            read.errors.append(error)
+        return []

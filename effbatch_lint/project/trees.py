@@ -1,0 +1,169 @@
+"""Hydra's config trees: a file of a group -> the runs of the tree that include it.
+
+A group's file is no run of its own. It is checked through the primary configs above it: through each as it stands,
+through its experiments (files that choose others, or set keys of the whole config), and, where none of these includes
+the file, through the choice of the file itself: ``data=large``, or ``+data=large`` where the tree does not know the group.
+
+A run that this tool chooses is one that a person may start, and perhaps nobody does: what Hydra refuses in it is no
+fault of the project's, except in an experiment.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from effbatch_lint import discovery
+from effbatch_lint.compose.marks import is_primary, lists_defaults
+from effbatch_lint.project.primary import Primary
+from effbatch_lint.source import Unreadable, inside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from effbatch_lint.call import Call
+    from effbatch_lint.project.candidates import Candidate
+
+# A tree with more files than that is looked through no further; a folder with more is one of plain configs.
+MOST_FILES = 5_000
+MOST_PRIMARIES = 500
+
+
+class Through(NamedTuple):
+    """The runs that include a part, and why an experiment that was named is refused wherever it is chosen."""
+
+    runs: list[Candidate]
+    refusals: list[Unreadable]
+
+
+class Trees:
+    """The config trees of one call; each run of a tree is composed once, whichever of its files asked for it."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._folders: dict[str, _Folder] = {}
+
+    def holds(self, path: str) -> bool:
+        """Whether a file lies beside or below a primary config."""
+        return next(self._above(path), None) is not None
+
+    def through(self, path: str, *, named: bool, whole: bool) -> Through:
+        """The runs that include a file of a tree.
+
+        ``named``: the file itself was asked for, so that every run is of interest which it can break; else the runs are
+        wanted in which nothing but this file is new. ``whole``: the file is a training config also by itself.
+        """
+        refusals: list[Unreadable] = []
+        for folder in self._above(path):
+            found = folder.including(path, named=named, whole=whole)
+            if found:
+                return Through(found, [])
+            if named and not refusals and is_experiment(self._call.files.peek(path) or b""):
+                refusals = folder.refusals(path)
+        return Through([], refusals)
+
+    def _above(self, path: str) -> Iterator[_Folder]:
+        """The folders above a file that hold other primary configs, the highest first."""
+        at = os.path.dirname(path)
+        folders = []
+        while inside(at, self._call.files.roots):
+            folders.append(at)
+            at = os.path.dirname(at)
+        highest = True
+        for at in reversed(folders):
+            if at not in self._folders:
+                self._folders[at] = _Folder(at, self._call)
+            folder = self._folders[at].without(path, experiments=highest)
+            if folder.primaries:
+                highest = False
+                yield folder
+
+
+class _Folder:
+    """The primary configs of one folder: those with a defaults list."""
+
+    def __init__(self, folder: str, call: Call, primaries: list[Primary] | None = None) -> None:
+        self.folder = folder
+        self._call = call
+        self.primaries = list(self._found()) if primaries is None else primaries
+        self._below: list[str] | None = None
+
+    def without(self, path: str, *, experiments: bool) -> _Folder:
+        """The folder for a file in or below it. Below the tree's own folder, what chooses options is no primary."""
+        kept = [
+            one
+            for one in self.primaries
+            if one.path != path and (experiments or not is_experiment(self._data(one.path)))
+        ]
+        return self if len(kept) == len(self.primaries) else _Folder(self.folder, self._call, kept)
+
+    def including(self, path: str, *, named: bool, whole: bool) -> list[Candidate]:
+        """The runs that include a file; for one that was not named, those in which only it is new."""
+        shown = self._call.files.shown(path)
+        known = self._standing_on(path) if named else [run for one in self.primaries for run in one.composed]
+        found = [run for run in known if shown in run.config.files]
+        if found:
+            return found if named else []
+        data = self._data(path)
+        return self._choosing(path) if named or whole or is_experiment(data) or b"effbatch" in data else []
+
+    def refusals(self, path: str) -> list[Unreadable]:
+        """Why Hydra refuses a choice, when every primary refuses it."""
+        reasons = [reason for one in self.primaries if (reason := one.refused.get(path)) is not None]
+        return reasons[:1] if len(reasons) == len(self.primaries) else []
+
+    def _standing_on(self, path: str) -> Iterator[Candidate]:
+        """The primaries as they stand, the experiments, and the options that may list the file among their defaults."""
+        own = [run for one in self.primaries for run in one.run(())]
+        yield from own
+        included = {file for run in own for file in run.config.files}
+        stem = os.path.splitext(os.path.basename(path))[0].encode()
+        for option in self._options():
+            data = self._data(option)
+            if option == path or self._call.files.shown(option) in included:
+                continue
+            if is_experiment(data) or (lists_defaults(data) and stem in data):
+                yield from self._choosing(option)
+
+    def _choosing(self, option: str) -> list[Candidate]:
+        """The runs in which an option is chosen: of the primaries that know its group, if any does; of those, the ones
+        that a program names, if it names any."""
+        asked = [one for one in self.primaries if one.keys(option)] or self.primaries
+        if len(asked) > 1:
+            programs = self._call.code.of(self.folder).programs(self.folder)
+            names = {os.path.splitext(name)[0] for program in programs for name in program.names}
+            asked = [one for one in asked if os.path.splitext(os.path.basename(one.path))[0] in names] or asked
+        if len(asked) > 1:
+            # `longer.yaml`, which lists `train` among its defaults, knows the same groups: they are train's.
+            paths = {self._call.files.shown(one.path) for one in asked}
+            asked = [one for one in asked if not one.stands_on(paths)] or asked
+        return [run for one in asked for run in one.choosing(option)]
+
+    def _options(self) -> list[str]:
+        """The files in the folders below."""
+        if self._below is None:
+            below = [os.path.abspath(path) for path in discovery.files_below(self.folder) if path.endswith(".yaml")]
+            self._below = [path for path in below if os.path.dirname(path) != self.folder][:MOST_FILES]
+        return self._below
+
+    def _found(self) -> Iterator[Primary]:
+        call = self._call
+        names = sorted(name for name in os.listdir(self.folder) if name.endswith((".yaml", ".yml")))
+        for name in names if len(names) <= MOST_PRIMARIES else ():
+            path = os.path.join(self.folder, name)
+            if not os.path.isfile(path):
+                continue
+            if discovery.excluded(path, call.settings.folder, call.settings.exclude):
+                continue
+            if lists_defaults(self._data(path)):
+                document = call.files.quietly_parsed(path)
+                if document is not None and is_primary(document, ()):
+                    yield Primary(path, call)
+
+    def _data(self, path: str) -> bytes:
+        return self._call.files.peek(path) or b""
+
+
+def is_experiment(data: bytes) -> bool:
+    """Whether a file of a group says what a whole run is: it sets keys of the whole config, or chooses other options."""
+    return b"@package _global_" in data[:512] or (lists_defaults(data) and b"override " in data)
