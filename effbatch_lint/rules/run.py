@@ -35,8 +35,11 @@ def findings(read: Read) -> list[Finding]:
 
 def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
     """The findings less those that an ignore comment covers; pragmas that do not exist, suppress nothing, guard nothing."""
-    claimed = {path for recipe in read.recipes for path in recipe.config.files} | read.failed
-    asked = claimed | read.given
+    holding: dict[str, list[Recipe]] = {}
+    for recipe in read.recipes:
+        for path in recipe.config.files:
+            holding.setdefault(path, []).append(recipe)
+    asked = {*holding, *read.failed, *read.given}
     speaking = [d for d in read.files.documents if _speaks(d) and d.source.path in asked]
     if read.settings.path is not None:
         # A finding may point at a target in the settings, and a comment there may ask to be silent about it.
@@ -55,7 +58,7 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
             found += [
                 _said("EB104", UNCLAIMED, target.span, None)._replace(help=UNCLAIMED_HELP)
                 for target in stated.targets
-                if not any(recipe.holds(target.span) for recipe in read.recipes)
+                if not any(recipe.holds(target.span) for recipe in holding.get(target.span.path, ()))
             ]
     ran = {rule.code for rule in TABLE if _on(rule, read.settings)}
     kept, unused = apply(found, [each for _, stated in pragmas for each in stated.suppressions], ran=ran)
