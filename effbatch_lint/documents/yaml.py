@@ -76,7 +76,8 @@ def _composed(source: Source) -> list[yaml.Node]:
     if any(mark in source.text for mark in _OTHER_BREAKS):
         for root in roots:
             _count_lines_as_editors_do(root, source.text)
-    measure = _measure if "*" in source.text else _measure_depth if _may_be_deep(source.text) else None
+    aliased = "*" in source.text and "&" in source.text  # an alias needs an anchor; a star alone is a glob or a product
+    measure = _measure if aliased else _measure_depth if _may_be_deep(source.text) else None
     if measure is not None:
         for root in roots:
             measure(root, source)
