@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import effbatch_lint
+from effbatch_lint.documents.document import Document, parse
+
+if TYPE_CHECKING:
+    from effbatch_lint.source import Source
 
 TREE = {
     "conf/train.yaml": (
@@ -35,8 +39,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
+def write(folder: Path, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
 
@@ -172,3 +176,33 @@ def test_settings_describe_a_run_of_a_tree(tree: Path) -> None:
     assert (found, names) == ([], ["long"])
     write(tree, {"conf/experiment/long.yaml": "# @package _global_\ntrainer:\n  accumulate_grad_batches: 2\n"})
     assert check("conf/experiment/long.yaml")[0] == [("EB101", "long")]
+
+
+def test_a_tree_of_hundreds_of_files_is_checked_in_one_process_and_each_is_parsed_once(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "trainer: {{num_nodes: 4, devices: 8}}\nexp_manager: {{name: x}}\n"
+        "model: {{tensor_model_parallel_size: 1, pipeline_model_parallel_size: 1, micro_batch_size: {size},"
+        " global_batch_size: {whole}, encoder_seq_length: 2048}}\n"
+    )
+    trainings = {
+        f"nemo/training/{family}/{size}.yaml": text.format(size=size, whole=256 * size)
+        for family in ("gpt3", "t5", "llama")
+        for size in range(1, 48)
+    }
+    others = {f"nemo/cluster/place{number}.yaml": f"partition: p{number}\n" for number in range(200)}
+    write(tree, {"nemo/config.yaml": "defaults:\n  - training: gpt3/1\n  - cluster: place0\n  - _self_\n"})
+    write(tree, trainings | others)
+    parsed: dict[str, int] = {}
+
+    def counting(source: Source, kind: str) -> Document:
+        parsed[source.path] = parsed.get(source.path, 0) + 1
+        return parse(source, kind)
+
+    monkeypatch.setattr("effbatch_lint.files.parse", counting)
+    found, names = check("nemo")
+    assert found == []
+    assert len(names) == 141
+    assert {"nemo/config.yaml", "nemo/config.yaml with training=llama/47"} <= set(names)
+    assert set(parsed.values()) == {1}
