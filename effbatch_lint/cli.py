@@ -73,7 +73,7 @@ def _text(report: Report, shown: list[Finding], given: argparse.Namespace, style
     out = text.findings(shown, report.files.line, style)
     if given.verbose:
         out += "".join(f"{printable(unread.path)}: {printable(unread.reason)}\n" for unread in report.unread)
-        out += "".join(f"{printable(r.path)}: read as {r.reader}\n" for r in report.recipes)
+        out += "".join(f"{printable(r.name or r.path)}: read as {r.reader}\n" for r in report.recipes)
         commented = (document.source.path for document in report.files.documents if document.commented)
         out += "".join(f"{printable(path)}: holds comments, which strict JSON forbids\n" for path in commented)
     if given.quiet:

@@ -28,6 +28,7 @@ def test_block(
     command: str, run: Callable[..., tuple[int, str, str]], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / ".git").mkdir()  # where the README is read, the examples lie in a checkout
     status, out, err = run(*shlex.split(command), cwd=tmp_path)
     assert status == 0
     assert not err

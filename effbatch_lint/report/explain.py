@@ -217,8 +217,9 @@ def _places(origins: tuple[Origin, ...]) -> str:
         out.append(f":{origin.span.line}" if origin.span.path == path else origin.span.where)
         path = origin.span.path
         if origin.previous:
-            before = ", ".join(p.span.where for p in origin.previous if p.span is not None)
-            out[-1] += f", overrides {before}" if before else ""
+            # A default of the shell and the array that holds it are two places on one line.
+            others = [p.span.where for p in origin.previous if p.span is not None and p.span.where != origin.span.where]
+            out[-1] += f", overrides {', '.join(others)}" if others else ""
         if origin.note:
             out[-1] += f" ({origin.note})"
     for origin in origins:
