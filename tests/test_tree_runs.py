@@ -206,3 +206,32 @@ def test_a_tree_of_hundreds_of_files_is_checked_in_one_process_and_each_is_parse
     assert len(names) == 141
     assert {"nemo/config.yaml", "nemo/config.yaml with training=llama/47"} <= set(names)
     assert set(parsed.values()) == {1}
+
+
+MAIN = "import hydra\n@hydra.main(config_path='conf', config_name='train', version_base=None)\ndef main(cfg): ...\n"
+
+
+def test_the_target_of_what_a_command_line_chooses_stands_before_the_primarys(tree: Path) -> None:
+    found = effbatch_lint.check(["conf/train.yaml"], overrides=("experiment=large",)).findings
+    assert [finding.code for finding in found] == []
+    found = effbatch_lint.check(["conf/train.yaml"], overrides=("trainer.accumulate_grad_batches=2",)).findings
+    assert [finding.code for finding in found] == ["EB101"]
+    write(tree, {"train.py": MAIN, "run.sh": "python train.py experiment=large\n"})
+    assert check("run.sh") == ([], ["run.sh"])
+    write(tree, {"conf/data/large.yaml": "batch_size: 65\n"})
+    assert check("run.sh")[0] == [("EB101", "run.sh")]
+    write(tree, {"run.sh": "# effbatch: target=520\npython train.py experiment=large\n"})
+    assert check("run.sh")[0] == []
+
+
+def test_a_script_that_starts_the_primary_is_held_to_its_target(tree: Path) -> None:
+    write(tree, {"train.py": MAIN, "run.sh": "python train.py\n"})
+    assert check("run.sh")[0] == []
+    write(tree, {"run.sh": "python train.py data.batch_size=16\n"})
+    assert check("run.sh")[0] == [("EB101", "run.sh")]
+
+
+def test_a_refused_config_is_said_to_be_refused_and_no_more(tree: Path) -> None:
+    write(tree, {"conf/train.yaml": TREE["conf/train.yaml"].replace("  - experiment: null\n", "")})
+    report = effbatch_lint.check(["conf/train.yaml"], overrides=("experiment=large",))
+    assert [finding.code for finding in report.findings] == ["EB902"]

@@ -54,6 +54,7 @@ def _found(call: Call, read: Read) -> list[Candidate]:
                 read.unread.append(Unread(call.files.shown(path), f"a template, not a config yet: {error.reason}"))
             elif named or error.code != "EB902":
                 read.errors.append(error)
+                read.failed.add(call.files.shown(path))
             else:
                 # A defaults list that does not resolve from the file's own folder may be a part of a larger tree.
                 read.unread.append(Unread(call.files.shown(path), error.reason))

@@ -127,7 +127,7 @@ def _in_files(candidate: Candidate, call: Call, companions: Sequence[Document]) 
         others = tuple(document for document in parts if document is not None)
     found: Declared | None = None
     scripted = any(candidate.document.source.real == one.source.real for one in script)
-    of_run = {document.source.real for document in declaring}
+    of_run = {document.source.real for document in _nearest(declaring, script, candidate, call)}
     of_config = {document.source.real for document in (*script, *own)}
     for real, document in {one.source.real: one for one in (*declaring, *others)}.items():
         lines = candidate.lines if document is candidate.document and not scripted else None
@@ -136,6 +136,23 @@ def _in_files(candidate: Candidate, call: Call, companions: Sequence[Document]) 
             stated = stated._replace(targets=())
         found = _joined(found, stated)
     return found
+
+
+def _nearest(
+    declaring: tuple[Document, ...], script: tuple[Document, ...], candidate: Candidate, call: Call
+) -> tuple[Document, ...]:
+    """Those of a run's files whose targets count.
+
+    Words of a command line make another run of a Hydra tree than the one that its primary config declares a target for:
+    the script's declaration stands before that of a chosen part, and this before the primary's.
+    """
+    if candidate.declaring is None or all(word.startswith(("env:", "arg:")) for word in candidate.config.overrides):
+        return declaring
+    parts = tuple(one for one in declaring if one.source.path != candidate.config.path and one.kind != "shell")
+    for level in (script, parts):
+        if any((stated := _declared(None, document, call)) is not None and stated.targets for document in level):
+            return level
+    return declaring
 
 
 def _joined(first: Declared | None, second: Declared | None) -> Declared | None:

@@ -127,11 +127,17 @@ def _composed(line: Launched, call: Call) -> list[Candidate] | Config:
 
     jobs = composed(line, call.options.overrides, call.handed, call.code.of(line.script.source.real))
     found = [
-        candidate._replace(swept=job.swept, notes=job.notes)
+        candidate._replace(swept=job.swept, notes=job.notes, declaring=_parts(job.config, call))
         for job in jobs
         if (candidate := of_documents.recognised(job.config, job.texts, line, job.companions, call)) is not None
     ]
     return jobs[0].config if jobs and not found else found
+
+
+def _parts(config: Config, call: Call) -> tuple[Document, ...]:
+    """The files of a tree that a config is composed of."""
+    documents = (call.files.parsed(shown) for shown in config.files)
+    return tuple(document for document in documents if document is not None and document.kind == "yaml")
 
 
 def _is_hydras(argument: Argument) -> bool:
