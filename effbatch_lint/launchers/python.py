@@ -73,6 +73,9 @@ def _launcher(start: Start, module: str) -> Start | None:
             return start.left(_after_launcher(start))
         case "coverage" | "debugpy" | "cProfile" | "pdb" | "memory_profiler" | "scalene":
             following = next((index for index, word in enumerate(start.words) if word.chars == "-m" and index), None)
+            following = following or next(
+                (index for index, word in enumerate(start.words) if word.chars.endswith(".py") and index), None
+            )
             if following is not None:
                 return start.left((written("python"), *start.words[following:]))
     return None
