@@ -43,6 +43,7 @@ _KEYS = (
     "actor_rollout_ref.rollout.n", "actor_rollout_ref.model.path", "data.train_batch_size", "data.max_response_length",
     "algorithm.adv_estimator", "trainer.n_gpus_per_node", "trainer.nnodes", "model_engine",
 )  # fmt: skip
+_NO_TRAINERS = ("verl.trainer.main_generation", "verl.trainer.main_eval")
 
 
 def recognise(config: Config) -> int:
@@ -53,12 +54,15 @@ def recognise(config: Config) -> int:
 
 
 def starts(launch: Launch) -> bool:
-    """Trainers of verl's own, whatever is given to them."""
-    return (launch.program or "").startswith("verl.trainer.")
+    """Trainers of verl's own, whatever is given to them; main_generation and main_eval train nothing."""
+    program = launch.program or ""
+    return program.startswith("verl.trainer.") and not program.startswith(_NO_TRAINERS)
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """The actor's batch, and the critic's where the advantage needs one."""
+    if (launch.program or "").startswith(_NO_TRAINERS):
+        return
     if not config.has("actor_rollout_ref") and not (launch.program or "").startswith("verl.trainer.main"):
         yield refused_words(sft_batch(config, launch), launch)
         return
