@@ -50,7 +50,7 @@ def _declared(launch: Launch, declared: Term | None) -> Iterator[Problem]:
 def _allocated(launch: Launch, *, alone: bool) -> Iterator[Problem]:
     """More than the scheduler gives cannot start; fewer nodes than it gives are a number that was left behind."""
     given = launch.allocation
-    if given is None or launch.launcher not in _PROCESSES:
+    if given is None or launch.launcher not in _PROCESSES or _drives(launch):
         return
     nodes = given.nodes
     if nodes is not None and nodes.known and launch.nodes.known and nodes.value != launch.nodes.value:
@@ -64,6 +64,11 @@ def _allocated(launch: Launch, *, alone: bool) -> Iterator[Problem]:
     world = launch.world_size
     if devices is not None and devices.value and world.value and world.value > devices.value:
         yield _conflict(launch, devices, world, "devices")
+
+
+def _drives(launch: Launch) -> bool:
+    """One process under srun, on one of the job's nodes: it drives workers that other steps start (``ray start``)."""
+    return launch.launcher == "srun" and launch.processes.value == 1
 
 
 def _one_of_many(launch: Launch) -> Iterator[Problem]:

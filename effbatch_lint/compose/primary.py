@@ -103,6 +103,8 @@ def _belongs_above(document: Document, files: Files) -> bool:
             path = name.rpartition(" ")[2].partition("@")[0].strip("/")
             if not path or path in (".", "_self_") or _holds(own, path):
                 continue
+            if name.startswith("/") and "@package _global_" in document.source.text[:512]:
+                return True  # counted from the tree's root, which a group's file of the whole config has above itself
             folder = os.path.dirname(own)
             while inside(folder, files.roots):
                 if _holds(folder, path):

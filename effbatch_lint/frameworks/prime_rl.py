@@ -31,7 +31,9 @@ _DATA = ("data.batch_size", "data.micro_batch_size", "data.seq_len")
 _SECTIONS = frozenset((
     "data", "model", "optim", "ckpt", "deployment", "slurm", "monitors", "wandb", "trainer", "orchestrator", "inference",
     "scheduler", "renderer", "eval", "log", "weight_broadcast", "env_vars", "resume", "max_steps", "seq_len",
-    "output_dir", "val", "loss", "bench", "profile",
+    "output_dir", "val", "loss", "bench", "profile", "run", "clean", "tokenizer", "rollout_transport", "dry_run",
+    "matmul_precision", "memory_profiler_path", "gc", "trace_path", "dist_timeout_seconds", "heartbeat", "metrics_server",
+    "enable_router_replay", "enable_token_export",
 ))  # fmt: skip
 
 

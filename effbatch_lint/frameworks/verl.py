@@ -17,6 +17,7 @@ defaults of verl/trainer/config.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,8 @@ _KEYS = (
     "actor_rollout_ref.rollout.n", "actor_rollout_ref.model.path", "data.train_batch_size", "data.max_response_length",
     "algorithm.adv_estimator", "trainer.n_gpus_per_node", "trainer.nnodes", "model_engine",
 )  # fmt: skip
+_OWN_TREE = re.compile(r"(?:^|[ /])(?:ppo_trainer|ppo_megatron_trainer|sft_trainer)(?:\.yaml)?[,;]")
+_NO_TRAINERS = ("verl.trainer.main_generation", "verl.trainer.main_eval")
 
 
 def recognise(config: Config) -> int:
@@ -53,12 +56,16 @@ def recognise(config: Config) -> int:
 
 
 def starts(launch: Launch) -> bool:
-    """Trainers of verl's own, whatever is given to them."""
-    return (launch.program or "").startswith("verl.trainer.")
+    """Trainers of verl's own, whatever is given to them; main_generation and main_eval train nothing."""
+    program = launch.program or ""
+    return program.startswith("verl.trainer.") and not program.startswith(_NO_TRAINERS)
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """The actor's batch, and the critic's where the advantage needs one."""
+    if (launch.program or "").startswith(_NO_TRAINERS):
+        return
+    config = _on_own_tree(config)
     if not config.has("actor_rollout_ref") and not (launch.program or "").startswith("verl.trainer.main"):
         yield refused_words(sft_batch(config, launch), launch)
         return
@@ -68,6 +75,12 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     yield refused_words(actor, launch)
     if config.has("critic") and _needs_critic(config):
         yield _batch(config, CRITIC, world, launch)._replace(name="critic")
+
+
+def _on_own_tree(config: Config) -> Config:
+    """The config without doubt about verl's own tree, on which a recipe's primary config stands: its values are the
+    defaults here."""
+    return config.of_line() if all(_OWN_TREE.search(reason) for _, reason in config.unseen) else config
 
 
 def _batch(config: Config, worker: str, world: Term, launch: Launch) -> Batch:
@@ -121,7 +134,9 @@ def _rllm(config: Config, worker: str, layout: Layout, launch: Launch) -> Batch:
 def _needs_critic(config: Config) -> bool:
     if config.has("critic.enable"):
         return config.flag("critic.enable")
-    return (config.text("algorithm.adv_estimator") or "gae") == "gae"
+    if config.entry("algorithm.adv_estimator") is None:
+        return True
+    return config.text("algorithm.adv_estimator") == "gae"  # null: SPIN and SPPO train an actor alone
 
 
 FRAMEWORK = Framework(

@@ -71,8 +71,17 @@ def _launcher(start: Start, module: str) -> Start | None:
         case "determined.launch.torch_distributed" | "determined.launch.deepspeed":
             # Determined starts a process per slot; the manifest says how many.
             return start.left(_after_launcher(start))
+        case "torch_xla.distributed.xla_dist":
+            after = next((index for index, word in enumerate(start.words) if word.chars == "--"), len(start.words))
+            world = unknown(
+                "xla_dist starts the program on all hosts of the TPU, and nothing here states their devices"
+            )
+            return start.left(start.words[after + 1 :])._replace(launcher="xla_dist", world_size=world, processes=world)
         case "coverage" | "debugpy" | "cProfile" | "pdb" | "memory_profiler" | "scalene":
             following = next((index for index, word in enumerate(start.words) if word.chars == "-m" and index), None)
+            following = following or next(
+                (index for index, word in enumerate(start.words) if word.chars.endswith(".py") and index), None
+            )
             if following is not None:
                 return start.left((written("python"), *start.words[following:]))
     return None

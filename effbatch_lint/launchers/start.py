@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.launch import Allocation, Argument, Launch
 from effbatch_lint.launchers import words
+from effbatch_lint.launchers.own_configs import own_config
 from effbatch_lint.terms import Term, unknown
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Start(NamedTuple):
     def launch(self, program: str | None, rest: Sequence[Text], *, launcher: str | None = None) -> Launch:
         """The launch of a program with its arguments."""
         found = words.arguments(rest)
+        found = (*own_config(program, found), *found)
         return Launch(
             world_size=(self.world_size or unknown("nothing here states the number of devices")).named("world_size"),
             nodes=self.nodes or unknown("the number of nodes is not stated"),

@@ -14,11 +14,13 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.companions import Companions
+from effbatch_lint.compose.config import Unresolved
 from effbatch_lint.compose.marks import is_primary, lists_defaults
 from effbatch_lint.compose.overrides import Word
 from effbatch_lint.compose.programs import programs
 from effbatch_lint.compose.runs import Run, jobs
 from effbatch_lint.documents.document import kind_of
+from effbatch_lint.documents.nodes import Entry, Mapping, Scalar
 from effbatch_lint.documents.shell.script import locate
 from effbatch_lint.documents.shell.text import Text, written
 from effbatch_lint.launchers import tree
@@ -99,7 +101,29 @@ def _told(config: Config, line: Launched) -> tuple[Config, tuple[str, ...]]:
     unknown = [
         argument for argument in line.launch.arguments if argument.reason is not None and "-" not in argument.dashes
     ]
-    return (config.over(laid(config.root, tree.mapping(unknown))) if unknown else config), texts
+    config = config.over(laid(config.root, tree.mapping(unknown))) if unknown else config
+    whole = next(
+        (argument for argument in line.launch.arguments if argument.reason is not None and not argument.name), None
+    )
+    if whole is not None:
+        reason = f"{whole.text}, which may set it, is not known: {whole.reason}"
+        config = config.over(_doubted(config.root, line.files, reason)).hiding(reason)
+    return config, texts
+
+
+def _doubted(tree: Mapping, scripts: Sequence[str], reason: str) -> Mapping:
+    """The tree under a word that is not known and may hold any overrides: only what the line itself sets is sure."""
+    entries = {}
+    for name, entry in tree.entries.items():
+        value = entry.value
+        if isinstance(value, Mapping):
+            entries[name] = Entry(name, entry.span, _doubted(value, scripts, reason), entry.previous, entry.note)
+        elif isinstance(value, Scalar) and (value.span is None or value.span.path not in scripts):
+            hidden = Scalar(value.text, value.span, value=Unresolved(reason))
+            entries[name] = Entry(name, entry.span, hidden, entry.previous, entry.note)
+        else:
+            entries[name] = entry
+    return Mapping(entries, tree.span)
 
 
 def _words(line: Launched) -> Iterator[Word]:

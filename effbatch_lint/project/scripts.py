@@ -34,6 +34,8 @@ _DATA = re.compile(
     r"data|dataset|tokenizer|vocab|prompt|prefix|output|save|load|checkpoint|eval|test|valid|image", re.IGNORECASE
 )
 _CONFIG = re.compile(r"(?:^|[-_.])(?:config|cfg|conf|yaml|yml|recipe)(?:$|[-_.])", re.IGNORECASE)
+# Hydra's; transformers' --config_name, with an underscore, is a model's.
+_HYDRA_NAMES = ("config-name", "cn")
 
 
 def candidates(document: Document, call: Call, read: Read) -> list[Candidate]:
@@ -220,6 +222,9 @@ def _missing(line: Launched) -> Iterator[tuple[str, str]]:
             named = kind in ("yaml", "toml") or (kind == "json" and at == 0)
             if named and next(_documents(argument, line), None) is None:
                 yield "", argument.text
+            continue
+        if argument.name in _HYDRA_NAMES and argument.dashes:
+            yield "", argument.text  # of a tree that the project does not hold, or it would have been composed
             continue
         says_config = _CONFIG.search(key) or (key, argument.dashes) == ("c", "-")
         if not says_config or key in _ENGINE or _DATA.search(key):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.batch import Problem
+from effbatch_lint.compose.config import Unresolved
 from effbatch_lint.documents.nodes import Scalar
 from effbatch_lint.terms import Term, product, shown, unknown
 
@@ -57,6 +58,8 @@ def rows(config: Config) -> Rows:
         written = asked if config.has(*_ROWS) else tokens
         reason = f"{written.key} is {shown(written.value)}, and nothing else caps what a replica takes"
         return Rows(unknown(reason, *written.origins, key=written.key), "tokens")
+    if not capped and isinstance(config.value(*_TOKENS, *_ROWS), Unresolved):
+        return Rows(tokens, "tokens")
     if not capped:
         return Rows(unknown("neither max_tokens nor batch_size is set"), "tokens", problems=(_neither(config),))
     return _counted(config, asked)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
+from effbatch_lint.compose.config import Unresolved
 from effbatch_lint.frameworks.parts.verl.engines import engine_layout, worker_engine
 from effbatch_lint.frameworks.parts.verl.steps import old_workers
 from effbatch_lint.terms import Term, exact, product, shown
@@ -84,7 +85,9 @@ def worker_checks(config: Config, worker: str, prompts: Term, completions: Term,
 def missing_micro(config: Config, worker: str, launch: Launch) -> Iterator[Problem]:
     """A fixed micro batch needs its key, and one only. A tree without a command line waits for one that gives it."""
     each, whole = f"{worker}.ppo_micro_batch_size_per_gpu", f"{worker}.ppo_micro_batch_size"
-    if config.flag(f"{worker}.use_dynamic_bsz") or not (config.overrides or launch.launcher):
+    given = launch.launcher or any("." in word.partition("=")[0] for word in config.overrides)  # a choice gives no key
+    unknown = any(isinstance(config.value(key), Unresolved) for key in (each, whole, f"{worker}.use_dynamic_bsz"))
+    if config.flag(f"{worker}.use_dynamic_bsz") or unknown or not given:
         return
     if config.has(each) and config.has(whole):
         yield Problem(

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.batch import Layout
 from effbatch_lint.frameworks.parts.megatron.layout import indivisible_groups
-from effbatch_lint.terms import ONE, Term, product
+from effbatch_lint.terms import ONE, Term, product, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.launch import Launch
 
 _OF_MODEL_ENGINE = {"dp": "fsdp", "mindspeed": "megatron"}
 _KINDS = ("fsdp", "fsdp2", "megatron", "veomni", "torchtitan", "automodel", "mindspeed")
@@ -51,12 +52,16 @@ def worker_engine(config: Config, worker: str) -> Engine:
     return Engine(kind, f"{worker}.{section}.", f"{worker}.ulysses_sequence_parallel_size")
 
 
-def sft_engine(config: Config) -> Engine:
-    """The engine of the SFT trainer: the group ``engine``, or FSDP in releases that have none."""
-    kind = _kind(config.text("engine.strategy"), config.text("engine"))
-    if kind is None:
-        kind = "megatron" if config.has(*(f"engine.{key}" for key in _MEGATRON)) else "fsdp"
-    return Engine(kind, "engine.", "ulysses_sequence_parallel_size")
+def sft_engine(config: Config, launch: Launch) -> Engine:
+    """The engine of the SFT trainer: the group ``engine``, or FSDP in releases that have none.
+
+    Where the tree is not in the project, the line's ``engine=megatron`` lies under its ``engine.`` keys.
+    """
+    chosen = config.text("engine.strategy"), config.text("engine"), str(launch.overrides.get("engine") or "")
+    kind = _kind(*chosen)
+    if kind is None and not config.has(*(f"engine.{key}" for key in _MEGATRON)):
+        kind = next((name for name in chosen if name), "fsdp")
+    return Engine(kind or "megatron", "engine.", "ulysses_sequence_parallel_size")
 
 
 def engine_layout(config: Config, engine: Engine, world: Term) -> Layout:
@@ -72,9 +77,17 @@ def engine_layout(config: Config, engine: Engine, world: Term) -> Layout:
         return _torchtitan(config, engine, world)
     if engine.kind == "veomni":
         return Layout.of_world(world, context=config.integer(f"{engine.keys}ulysses_parallel_size", default=1))
+    if not engine.fsdp:
+        return _of_another_package(engine, world)
     old = config.integer(engine.ulysses)
     new = config.integer(f"{engine.keys}ulysses_sequence_parallel_size", default=1)
     return Layout.of_world(world, context=old if old.value is not None and old.value > 1 else new)
+
+
+def _of_another_package(engine: Engine, world: Term) -> Layout:
+    """An engine that another package registers (``engine=mlite``), with keys of its own."""
+    hidden = unknown(f"the engine {engine.kind} is none of verl's own: how it divides the devices is not known here")
+    return Layout(world, hidden, hidden, hidden, hidden)
 
 
 def _kind(*named: str | None) -> str | None:

@@ -46,7 +46,7 @@ def sft_batch(config: Config, launch: Launch) -> Batch:
     """One batch of whole rows of at most ``data.max_length`` tokens."""
     old = config.has(*_OLD) or (launch.program or "").endswith("fsdp_sft_trainer")
     asked = config.integer(_TOTAL, default=256)
-    layout = engine_layout(config, sft_engine(config), launch.world_size)
+    layout = engine_layout(config, sft_engine(config, launch), launch.world_size)
     replicas = layout.replicas
     share = exact(asked, replicas) if old else floor(asked, replicas)
     batch = product(share, replicas).named(_TOTAL)
