@@ -172,3 +172,9 @@ def test_settings_describe_a_run_of_a_tree(tree: Path) -> None:
     assert (found, names) == ([], ["long"])
     write(tree, {"conf/experiment/long.yaml": "# @package _global_\ntrainer:\n  accumulate_grad_batches: 2\n"})
     assert check("conf/experiment/long.yaml")[0] == [("EB101", "long")]
+
+
+def test_an_experiment_in_a_folder_of_its_group_is_chosen_where_the_primary_alone_is_no_run(tree: Path) -> None:
+    written_out = TREE["conf/train.yaml"].replace("experiment: null", "experiment: none_yet")
+    write(tree, {"conf/train.yaml": written_out, "conf/experiment/dna/long.yaml": TREE["conf/experiment/long.yaml"]})
+    assert runs("conf/experiment/dna/long.yaml") == {"conf/train.yaml with experiment=dna/long": 1_024}
