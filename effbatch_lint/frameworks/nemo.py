@@ -68,7 +68,9 @@ def recognise(config: Config) -> int:
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """The batch of a file; of a launcher's root config, one for each stage that trains."""
     if config.path == launch.script or kind_of(config.path) == "shell":
-        config = config.hiding("the program's own configuration, over which the launch line lies, is not in the project")
+        config = config.hiding(
+            "the program's own configuration, over which the launch line lies, is not in the project"
+        )
     stages = [] if config.has("trainer") else _stages(config)
     for name, stage in stages:
         yield _read(stage, launch)._replace(name=name)
