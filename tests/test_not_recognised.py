@@ -21,3 +21,23 @@ def test_no_recipe(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(TEXTS[name], encoding="utf-8")
     assert effbatch_lint.explain([tmp_path / name]) == []
     assert effbatch_lint.check([tmp_path / name]).findings == []
+
+
+SCRIPTS = {
+    "text generation takes the sizes and trains nothing": (
+        "torchrun --nproc_per_node 8 tools/run_text_generation_server.py --tensor-model-parallel-size 8 "
+        "--micro-batch-size 1 --seq-length 1024 --num-layers 24 --out-seq-length 1024 --temperature 1.0\n"
+    ),
+    "MegatronMIMO cuts the micro batch over replicas": (
+        "torchrun --nproc_per_node 8 train_llava.py --micro-batch-size 4 --global-batch-size 96 --train-iters 100 "
+        "--freeze-llm true\n"
+    ),
+    "an evaluation by the composer launcher": "composer -n 8 eval/eval.py parameters.yaml precision=amp_bf16\n",
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_no_training(name: str, tmp_path: Path) -> None:
+    (tmp_path / "run.sh").write_text(SCRIPTS[name], encoding="utf-8")
+    assert [recipe.framework for recipe in effbatch_lint.explain([tmp_path / "run.sh"])] == [None]
+    assert effbatch_lint.check([tmp_path / "run.sh"]).findings == []

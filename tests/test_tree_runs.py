@@ -235,3 +235,9 @@ def test_a_refused_config_is_said_to_be_refused_and_no_more(tree: Path) -> None:
     write(tree, {"conf/train.yaml": TREE["conf/train.yaml"].replace("  - experiment: null\n", "")})
     report = effbatch_lint.check(["conf/train.yaml"], overrides=("experiment=large",))
     assert [finding.code for finding in report.findings] == ["EB902"]
+
+
+def test_an_experiment_in_a_folder_of_its_group_is_chosen_where_the_primary_alone_is_no_run(tree: Path) -> None:
+    written_out = TREE["conf/train.yaml"].replace("experiment: null", "experiment: none_yet")
+    write(tree, {"conf/train.yaml": written_out, "conf/experiment/dna/long.yaml": TREE["conf/experiment/long.yaml"]})
+    assert runs("conf/experiment/dna/long.yaml") == {"conf/train.yaml with experiment=dna/long": 1_024}

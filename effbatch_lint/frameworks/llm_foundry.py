@@ -54,8 +54,8 @@ def recognise(config: Config) -> int:
 
 
 def starts(launch: Launch) -> bool:
-    """The composer launcher starts foundry's train.py, and programs that read the same keys."""
-    return launch.launcher == "composer"
+    """The composer launcher starts foundry's train.py, and programs that read the same keys; eval.py trains nothing."""
+    return launch.launcher == "composer" and not (launch.program or "").endswith("eval.py")
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:

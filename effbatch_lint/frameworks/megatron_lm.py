@@ -40,11 +40,19 @@ _BESIDE = frozenset((
     TENSOR, PIPELINE, CONTEXT, EXPERT, SCHEDULE, "seq-length", "encoder-seq-length", "num-layers", "hidden-size",
     "train-iters", "train-samples",
 ))  # fmt: skip
-# Programs that take Megatron's flags and these, with another arithmetic: Megatron-DeepSpeed, slime.
+# Programs that take Megatron's flags and these, with another arithmetic: Megatron-DeepSpeed, slime, Megatron-Bridge's
+# MegatronMIMO (a micro batch is cut over the language model's replicas, and each part has a grid of its own).
 _OTHERS = frozenset((
     "deepspeed", "deepspeed-config", "zero-stage", "no-pipeline-parallel", "ds-sequence-parallel-size",
-    "moe-expert-parallel-size", "pp-partition-method", "actor-num-nodes", "rollout-batch-size",
+    "moe-expert-parallel-size", "pp-partition-method", "actor-num-nodes", "rollout-batch-size", "freeze-llm",
 ))  # fmt: skip
+# Flags of the programs that generate text or analyse data (tools/run_text_generation_server.py, examples/*/
+# *generation*.py, analyze_data.py): they take the sizes too, train nothing, and give no length of a run.
+_GENERATING = frozenset((
+    "out-seq-length", "num-tokens-to-generate", "temperature", "top-p", "top-k", "port", "genfile", "sample-output-file",
+    "sample-input-file", "analyzing-task", "inference-max-requests",
+))  # fmt: skip
+_LENGTH = frozenset(("train-iters", "train-samples", "train-tokens", "epochs"))
 
 
 def recognise(config: Config) -> int:
@@ -58,7 +66,8 @@ def recognise(config: Config) -> int:
     if isinstance(section, Mapping):
         found = _count(key for key in config.root.entries if "-" not in key)
         return found and found + sum(hyphenated(key) in _BESIDE for key in section.entries)
-    if any(hyphenated(key) in _OTHERS for key in config.root.entries):
+    given = {hyphenated(key) for key in config.root.entries}
+    if given & _OTHERS or (given & _GENERATING and not given & _LENGTH):
         return 0
     return _count(key for key in config.root.entries if "_" not in key)
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout
+from effbatch_lint.documents.document import kind_of
 from effbatch_lint.documents.nodes import Mapping, Scalar
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.megatron.microbatches import Division
@@ -66,6 +67,10 @@ def recognise(config: Config) -> int:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """The batch of a file; of a launcher's root config, one for each stage that trains."""
+    if config.path == launch.script or kind_of(config.path) == "shell":
+        config = config.hiding(
+            "the program's own configuration, over which the launch line lies, is not in the project"
+        )
     stages = [] if config.has("trainer") else _stages(config)
     for name, stage in stages:
         yield _read(stage, launch)._replace(name=name)

@@ -65,16 +65,25 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     division = constant(declared, local, dims.replicas)
     loaded = config.integer(LOADER) if config.has(LOADER) else local
     same = loaded.value == local.value
+    unit = _unit(config)
     yield Batch(
         micro=loaded,
         accumulation=division.accumulation,
         layout=dims,
-        sequence_length=_length(config),
+        sequence_length=_length(config) if unit == "sequences" else None,
+        unit=unit,
         global_batch=division.global_batch if same else product(loaded, division.accumulation, dims.replicas),
         declared=declared if config.has(GLOBAL) else None,
         tokens_bound="exact" if "mock" in (config.text("dataset._target_") or "").lower() else "at most",
         problems=(*division.problems, *checks.of(config, dims, local, loaded, division.accumulation)),
     )
+
+
+def _unit(config: Config) -> str:
+    """Rows of tokens; in a diffusion recipe (``flow_matching``) images, or what its loader gives (videos)."""
+    if not config.has("flow_matching"):
+        return "sequences"
+    return "images" if "image" in (config.text("data.dataloader._target_") or "").lower() else "samples"
 
 
 def _length(config: Config) -> Term:

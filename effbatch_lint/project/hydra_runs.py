@@ -22,7 +22,7 @@ from effbatch_lint.compose.runs import Run, jobs
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar
 from effbatch_lint.documents.shell.script import locate
-from effbatch_lint.documents.shell.text import Text, written
+from effbatch_lint.documents.shell.text import written
 from effbatch_lint.launchers import tree
 from effbatch_lint.project.launched import laid
 from effbatch_lint.source import Unreadable
@@ -204,5 +204,11 @@ def _folders(line: Launched, program: str | None, path: str | None) -> list[str]
 
 def _program(line: Launched) -> str | None:
     name = line.launch.program or ""
-    text: Text = written(name if name.endswith(".py") else f"{name.replace('.', '/')}.py")
-    return locate(line.project, text, line.script.source.real, line.launch.directory)
+    file = name if name.endswith(".py") else f"{name.replace('.', '/')}.py"
+    found = locate(line.project, written(file), line.script.source.real, line.launch.directory)
+    if found is None and os.path.isabs(file):
+        # Where a container holds this very project: "/opt/Project/folder/main.py" is its folder/main.py.
+        _, _, *parts = file.split("/")
+        tails = (written("/".join(parts[at:])) for at in range(len(parts) - 1))
+        found = next((path for tail in tails if (path := locate(line.project, tail, line.script.source.real))), None)
+    return found

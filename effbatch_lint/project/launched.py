@@ -58,7 +58,9 @@ def of(launch: Launch, script: Document, project: Files) -> Launched:
     """The launch with what is looked for in it; its accelerate file finds the files that it names itself."""
     words = [launch.launcher or "", launch.program or ""]
     words += [f"{argument.dashes}{argument.name}" for argument in launch.arguments]
-    line = Launched(launch, script, project, " ".join(words))
+    # A script that the project does not hold starts the program: the words given to it are a part of the program's own.
+    unseen = (("", launch.program or "a script"),) if launch.launcher == "bash" else ()
+    line = Launched(launch, script, project, " ".join(words), unseen)
     if launch.accelerate is None:
         return line
     file = launch.accelerate

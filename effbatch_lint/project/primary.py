@@ -69,8 +69,10 @@ class Primary:
         yield from ((f"{key}={name}",) for key, name in keys)
         groups = self._groups(option)
         if groups and not keys:
+            # A primary that does not compose as it stands tells nobody its groups: `experiment=task/base`, as good as any.
+            asked = groups if not self.run(()) else groups[:1]
+            yield from ((f"{group}={name}",) for group, name in asked)
             group, name = groups[0]
-            yield (f"{group}={name}",)
             yield (f"+{group}={name}",)
 
     def _groups(self, option: str) -> list[tuple[str, str]]:

@@ -156,9 +156,13 @@ def enumerate_texts(texts: list[Text]) -> list[tuple[str, Text]]:
 def _indirect(name: str, subscript: Text | None, rest: Text, state: State, shown: Text) -> Text | list[Text] | Array:
     if subscript is not None and subscript.chars in ("@", "*"):
         held = state.value(name)
-        keys = sorted(held.items, key=int) if isinstance(held, Array) and not held.associative else []
-        if isinstance(held, Array) and held.associative:
-            keys = list(held.items)
+        if not isinstance(held, Array):
+            return []
+        hidden = next((text for text in held.items.values() if text.chars == MARK), None)
+        if hidden is not None and not held.associative:
+            # A list of unknown length has nobody knows how many indices.
+            return unknowable(shown.display, hidden.reason or "", *shown.spans[:1], unset=hidden.unset)
+        keys = list(held.items) if held.associative else sorted(held.items, key=int)
         return [written(key, *shown.spans[:1]) for key in keys]
     if rest.chars in ("*", "@"):
         return [written(known) for known in sorted(state.variables) if known.startswith(name)]

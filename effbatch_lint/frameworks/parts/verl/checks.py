@@ -83,7 +83,10 @@ def worker_checks(config: Config, worker: str, prompts: Term, completions: Term,
 
 
 def missing_micro(config: Config, worker: str, launch: Launch) -> Iterator[Problem]:
-    """A fixed micro batch needs its key, and one only. A tree without a command line waits for one that gives it."""
+    """A fixed micro batch needs its key, and one only.
+
+    A tree without a command line, or of which a part is not in the project, waits for what gives it.
+    """
     each, whole = f"{worker}.ppo_micro_batch_size_per_gpu", f"{worker}.ppo_micro_batch_size"
     given = launch.launcher or any("." in word.partition("=")[0] for word in config.overrides)  # a choice gives no key
     unknown = any(isinstance(config.value(key), Unresolved) for key in (each, whole, f"{worker}.use_dynamic_bsz"))
@@ -97,7 +100,7 @@ def missing_micro(config: Config, worker: str, launch: Launch) -> Iterator[Probl
             refuses=True,
             help=f"remove {whole}",
         )
-    elif not config.has(each) and not (config.has(whole) and old_workers(config)):
+    elif not config.has(each) and not (config.has(whole) and old_workers(config)) and not config.unseen:
         yield Problem(
             "EB304",
             f"{each} is not set, and use_dynamic_bsz is off: nothing says how many completions a device takes at once",
