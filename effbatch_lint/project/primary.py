@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from effbatch_lint.compose.marks import listed_groups
 from effbatch_lint.project.candidates import candidates
 from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from effbatch_lint.call import Call
     from effbatch_lint.documents.document import Document
@@ -27,6 +28,7 @@ class Primary:
         self.refused: dict[str, Unreadable] = {}
         self._call = call
         self._composed: dict[tuple[str, ...], list[Candidate]] = {}
+        self._listed: list[str] | None = None
 
     @property
     def composed(self) -> list[Candidate]:
@@ -52,10 +54,15 @@ class Primary:
                 return runs
         return []
 
+    @property
+    def stands(self) -> bool:
+        """Whether it is a run without any choice."""
+        own = next(iter(self.run(())), None)
+        return own is not None and own.refusal is None
+
     def keys(self, option: str) -> list[tuple[str, str]]:
         """The keys of this config by which an option can be chosen, with the option's name under each."""
-        own = next(iter(self.run(())), None)
-        known = own.choices if own is not None else {}
+        known = self._keys()
         return [(key, name) for group, name in self._groups(option) for key in known if key.partition("@")[0] == group]
 
     def stands_on(self, shown: set[str]) -> bool:
@@ -67,11 +74,23 @@ class Primary:
         """How a command line chooses an option: by the key of a group that the tree knows, else by a new one."""
         keys = self.keys(option)
         yield from ((f"{key}={name}",) for key, name in keys)
-        groups = self._groups(option)
-        if groups and not keys:
-            group, name = groups[0]
+        for group, name in () if keys else self._groups(option):
             yield (f"{group}={name}",)
             yield (f"+{group}={name}",)
+
+    def _keys(self) -> Iterable[str]:
+        """The keys of the groups that the tree knows.
+
+        A primary that gives no run as it stands (its default experiment is not in the project, or it holds too little to
+        be recognised) has at least those of its own defaults list.
+        """
+        own = next(iter(self.run(())), None)
+        if own is not None:
+            return own.choices
+        if self._listed is None:
+            document = self._call.files.quietly_parsed(self.path)
+            self._listed = [] if document is None else list(listed_groups(document))
+        return self._listed
 
     def _groups(self, option: str) -> list[tuple[str, str]]:
         """The groups that hold an option, with its name in each: ``gpt3/5b`` of ``training``, ``5b`` of ``training/gpt3``."""

@@ -84,7 +84,9 @@ def worker_checks(config: Config, worker: str, prompts: Term, completions: Term,
 def missing_micro(config: Config, worker: str, launch: Launch) -> Iterator[Problem]:
     """A fixed micro batch needs its key, and one only. A tree without a command line waits for one that gives it."""
     each, whole = f"{worker}.ppo_micro_batch_size_per_gpu", f"{worker}.ppo_micro_batch_size"
-    if config.flag(f"{worker}.use_dynamic_bsz") or not (config.overrides or launch.launcher):
+    # `model_engine=veomni` chooses an option; a command line sets values.
+    sets = any("." in word.partition("=")[0].partition("@")[0] for word in config.overrides)
+    if config.flag(f"{worker}.use_dynamic_bsz") or not (sets or launch.launcher):
         return
     if config.has(each) and config.has(whole):
         yield Problem(
