@@ -233,3 +233,58 @@ def test_a_choice_is_no_command_line(tree: Path) -> None:
     )
     assert check("ppo/engine/fast.yaml") == ([], ["ppo/ppo.yaml with engine=fast"])
     assert check("ppo/ppo.yaml", overrides=["data.max_prompt_length=9"])[0] != []
+
+
+def test_a_primary_that_leaves_a_choice_open_is_checked_with_each_option(tree: Path) -> None:
+    write(
+        tree,
+        {
+            "conf/train.yaml": TREE["conf/train.yaml"].replace("data: base", "data: ???"),
+            "other/app.yaml": "defaults: [{db: '???'}]\n",
+            "other/db/mysql.yaml": "port: 1\n",
+        },
+    )
+    assert check("conf/train.yaml") == (
+        [("EB101", "conf/train.yaml with data=large")],
+        ["conf/train.yaml with data=base", "conf/train.yaml with data=large"],
+    )
+    # No config of training at all.
+    assert check("other/app.yaml") == ([], [])
+
+
+def test_of_two_keys_of_one_group_the_first_is_taken(tree: Path) -> None:
+    write(
+        tree,
+        {
+            "conf/train.yaml": f"defaults: [_self_, {{loader@data: a}}, {{loader@a_val: a}}]\n{TREE['conf/train.yaml'].partition('null')[2]}",
+            "conf/loader/a.yaml": "batch_size: 1\n",
+            "conf/loader/b.yaml": "batch_size: 2\n",
+        },
+    )
+    assert runs("conf/loader/b.yaml") == {"conf/train.yaml with loader@data=b": 16}
+
+
+def test_a_primary_and_its_part_give_its_run_once(tree: Path) -> None:
+    write(tree, {"conf/longer.yaml": TREE["conf/train.yaml"]})
+    _, names = check("conf/train.yaml", "conf/longer.yaml", "conf/data/base.yaml")
+    assert {"conf/longer.yaml", "conf/train.yaml"} < set(names)
+    assert len(names) == len(set(names))
+
+
+def test_jobs_that_differ_in_nothing_are_one_recipe_and_others_are_named(tree: Path) -> None:
+    sweep = "hydra: {{mode: MULTIRUN, sweeper: {{params: {}}}}}\n"
+    write(tree, {"conf/train.yaml": TREE["conf/train.yaml"] + sweep.format("{seed: '1,2'}") + "seed: 1\n"})
+    assert check("conf/train.yaml") == ([], ["conf/train.yaml"])
+    write(tree, {"conf/train.yaml": TREE["conf/train.yaml"] + sweep.format("{data: 'base,large'}")})
+    assert check("conf/train.yaml") == (
+        [("EB101", "conf/train.yaml with data=large")],
+        ["conf/train.yaml with data=base", "conf/train.yaml with data=large"],
+    )
+
+
+def test_what_a_config_declares_is_checked_beside_a_variant_of_the_settings(tree: Path) -> None:
+    variant = '[[recipes]]\nname = "big"\nfiles = ["conf/train.yaml"]\noverrides = ["data=large"]\ntarget = 512\n'
+    write(tree, {"effbatch.toml": variant})
+    assert check("conf/train.yaml") == ([], ["big", "conf/train.yaml"])
+    write(tree, {"conf/data/base.yaml": "batch_size: 31\n"})
+    assert check("conf/train.yaml")[0] == [("EB101", "conf/train.yaml")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from effbatch_lint.compose.refusal import OPEN_CHOICE
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.project.reading import nothing, read_file
 from effbatch_lint.project.trees import Trees
@@ -22,11 +23,14 @@ def through(found: list[Candidate], call: Call, read: Read) -> list[Candidate]:
     whole |= {c.launched.script.source.real for c in found if c.launched is not None}
     trees = Trees(call)
     options: set[str] = set()
+    undecided = {unread.path for unread in read.unread if OPEN_CHOICE in unread.reason}
     out: dict[int, Candidate] = {}
     for path, named in call.given.items():
         if kind_of(path) != "yaml" or not os.path.isfile(path):
             continue
         real = os.path.realpath(path)
+        if call.files.shown(path) in undecided:
+            out.update((id(run), run) for run in trees.open(real))
         if trees.holds(real):
             found_in_tree = trees.through(real, named=named, whole=real in whole)
             if trees.is_option(real):

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from effbatch_lint.compose.marks import listed_groups
+from effbatch_lint.compose.refusal import open_choice
 from effbatch_lint.project.candidates import candidates
 from effbatch_lint.source import Unreadable
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from effbatch_lint.call import Call
     from effbatch_lint.documents.document import Document
     from effbatch_lint.project.candidates import Candidate
+
+# A primary of which several groups are open has as many runs as a sweep over them.
+MOST_CHOICES = 64
 
 
 class Primary:
@@ -28,6 +32,7 @@ class Primary:
         self.refused: dict[str, Unreadable] = {}
         self._call = call
         self._composed: dict[tuple[str, ...], list[Candidate]] = {}
+        self._refusals: dict[tuple[str, ...], Unreadable] = {}
         self._listed: list[str] | None = None
 
     @property
@@ -42,7 +47,7 @@ class Primary:
             try:
                 self._composed[words] = self._compose(words)
             except Unreadable as error:
-                self.refused[option or self.path] = error
+                self.refused[option or self.path] = self._refusals[words] = error
                 self._composed[words] = []
         return self._composed[words]
 
@@ -60,10 +65,23 @@ class Primary:
         own = next(iter(self.run(())), None)
         return own is not None and own.refusal is None
 
+    def open(self, words: tuple[str, ...] = ()) -> Iterator[Candidate]:
+        """The runs with each option of the groups of which one must be chosen (``data: ???``); none where nothing is open."""
+        yield from self.run(words)
+        refused = self._refusals.get(words)
+        key = None if refused is None else open_choice(refused)
+        if key is None or len(self._composed) > MOST_CHOICES:
+            return
+        group = os.path.join(os.path.dirname(self.path), key.partition("@")[0])
+        names = sorted(name for name in os.listdir(group) if name.endswith(".yaml")) if os.path.isdir(group) else []
+        for name in names[:MOST_CHOICES]:
+            yield from self.open((*words, f"{key}={name.removesuffix('.yaml')}"))
+
     def keys(self, option: str) -> list[tuple[str, str]]:
         """The keys of this config by which an option can be chosen, with the option's name under each."""
         known = self._keys()
-        return [(key, name) for group, name in self._groups(option) for key in known if key.partition("@")[0] == group]
+        groups = self._groups(option)
+        return [(key, name) for group, name in groups for key in dict.fromkeys(known) if key.partition("@")[0] == group]
 
     def stands_on(self, shown: set[str]) -> bool:
         """Whether another of these primaries is among its defaults."""
@@ -85,12 +103,13 @@ class Primary:
         be recognised) has at least those of its own defaults list.
         """
         own = next(iter(self.run(())), None)
-        if own is not None:
-            return own.choices
         if self._listed is None:
             document = self._call.files.quietly_parsed(self.path)
             self._listed = [] if document is None else list(listed_groups(document))
-        return self._listed
+        if own is None:
+            return self._listed
+        # Where two keys choose of one group, the first is the one that trains: `loader@data`, `loader@val`.
+        return (*(key for key in self._listed if key in own.choices), *own.choices)
 
     def _groups(self, option: str) -> list[tuple[str, str]]:
         """The groups that hold an option, with its name in each: ``gpt3/5b`` of ``training``, ``5b`` of ``training/gpt3``."""

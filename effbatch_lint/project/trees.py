@@ -49,6 +49,13 @@ class Trees:
         """Whether a file lies beside or below a primary config."""
         return next(self._above(path), None) is not None
 
+    def open(self, path: str) -> list[Candidate]:
+        """The runs of a primary config that leaves a choice to the command line: one for each option."""
+        folder = os.path.dirname(path)
+        if folder not in self._folders:
+            self._folders[folder] = _Folder(folder, self._call)
+        return [run for one in self._folders[folder].primaries if one.path == path for run in one.open()]
+
     def is_option(self, path: str) -> bool:
         """Whether a file lies in a folder below a primary config, and is none of a program's own."""
         folder = os.path.dirname(path)
