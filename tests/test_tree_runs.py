@@ -241,3 +241,119 @@ def test_an_experiment_in_a_folder_of_its_group_is_chosen_where_the_primary_alon
     written_out = TREE["conf/train.yaml"].replace("experiment: null", "experiment: none_yet")
     write(tree, {"conf/train.yaml": written_out, "conf/experiment/dna/long.yaml": TREE["conf/experiment/long.yaml"]})
     assert runs("conf/experiment/dna/long.yaml") == {"conf/train.yaml with experiment=dna/long": 1_024}
+
+
+def test_an_experiment_is_found_where_the_primary_does_not_stand(tree: Path) -> None:
+    # hyena-dna: the default experiment chooses what the repository does not hold; the others are sound.
+    write(
+        tree,
+        {
+            "conf/train.yaml": "defaults: [_self_, {experiment: base}]\n",
+            "conf/experiment/base.yaml": "# @package _global_\ndefaults: [{/model: gone}]\n",
+            "conf/experiment/dna/long.yaml": (
+                "# @package _global_\ndefaults: [{/data: base}]\ntrainer: {_target_: lightning.Trainer, devices: 2}\n"
+            ),
+            "conf/model/odd.yaml": "defaults: [nothing, {override layer: x}]\n",
+        },
+    )
+    assert runs("conf/experiment/dna/long.yaml") == {"conf/train.yaml with experiment=dna/long": 64}
+    assert runs("conf/data/base.yaml") == {"conf/train.yaml with experiment=dna/long": 64}
+    # That the primary is refused is no fault of every option.
+    assert check("conf/experiment/long.yaml")[0] == []
+    report = effbatch_lint.check(["conf/model/odd.yaml"])
+    assert [finding.message for finding in report.findings] == ["In 'model/odd': Could not load 'model/nothing'."]
+
+
+def test_an_experiment_that_others_stand_on_is_a_run_itself(tree: Path) -> None:
+    longest = "# @package _global_\ndefaults: [/experiment/long]\ntrainer: {accumulate_grad_batches: 8}\n"
+    write(tree, {"conf/experiment/longest.yaml": longest})
+    assert runs("conf/experiment/long.yaml") == {
+        "conf/train.yaml with experiment=long": 1_024,
+        "conf/train.yaml with experiment=longest": 2_048,
+    }
+
+
+def test_a_choice_that_decides_another_leads_to_what_it_brings(tree: Path) -> None:
+    write(
+        tree,
+        {
+            "conf/train.yaml": TREE["conf/train.yaml"].replace("data: base", "size: s\n  - data: of_${size}"),
+            "conf/size/s.yaml": "# @package _global_\nsize: s\n",
+            "conf/size/l.yaml": "# @package _global_\nsize: l\n",
+            "conf/data/of_s.yaml": "batch_size: 1\n",
+            "conf/data/of_l.yaml": "batch_size: 2\n",
+        },
+    )
+    assert runs("conf/data/of_l.yaml") == {"conf/train.yaml with size=l": 16}
+
+
+def test_a_choice_is_no_command_line(tree: Path) -> None:
+    # verl waits for the micro batch of its command line; what this tool chooses is none.
+    write(
+        tree,
+        {
+            "ppo/ppo.yaml": (
+                "defaults: [_self_, {engine: null}]\ndata: {train_batch_size: 64, max_prompt_length: 8}\n"
+                "trainer: {nnodes: 1, n_gpus_per_node: 8}\nalgorithm: {adv_estimator: grpo}\n"
+                "actor_rollout_ref: {rollout: {n: 1}, actor: {strategy: fsdp, ppo_mini_batch_size: 64}}\n"
+            ),
+            "ppo/engine/fast.yaml": "x: 1\n",
+        },
+    )
+    assert check("ppo/engine/fast.yaml") == ([], ["ppo/ppo.yaml with engine=fast"])
+    assert check("ppo/ppo.yaml", overrides=["data.max_prompt_length=9"])[0] != []
+
+
+def test_a_primary_that_leaves_a_choice_open_is_checked_with_each_option(tree: Path) -> None:
+    write(
+        tree,
+        {
+            "conf/train.yaml": TREE["conf/train.yaml"].replace("data: base", "data: ???"),
+            "other/app.yaml": "defaults: [{db: '???'}]\n",
+            "other/db/mysql.yaml": "port: 1\n",
+        },
+    )
+    assert check("conf/train.yaml") == (
+        [("EB101", "conf/train.yaml with data=large")],
+        ["conf/train.yaml with data=base", "conf/train.yaml with data=large"],
+    )
+    # No config of training at all.
+    assert check("other/app.yaml") == ([], [])
+
+
+def test_of_two_keys_of_one_group_the_first_is_taken(tree: Path) -> None:
+    write(
+        tree,
+        {
+            "conf/train.yaml": f"defaults: [_self_, {{loader@data: a}}, {{loader@a_val: a}}]\n{TREE['conf/train.yaml'].partition('null')[2]}",
+            "conf/loader/a.yaml": "batch_size: 1\n",
+            "conf/loader/b.yaml": "batch_size: 2\n",
+        },
+    )
+    assert runs("conf/loader/b.yaml") == {"conf/train.yaml with loader@data=b": 16}
+
+
+def test_a_primary_and_its_part_give_its_run_once(tree: Path) -> None:
+    write(tree, {"conf/longer.yaml": TREE["conf/train.yaml"]})
+    _, names = check("conf/train.yaml", "conf/longer.yaml", "conf/data/base.yaml")
+    assert {"conf/longer.yaml", "conf/train.yaml"} < set(names)
+    assert len(names) == len(set(names))
+
+
+def test_jobs_that_differ_in_nothing_are_one_recipe_and_others_are_named(tree: Path) -> None:
+    sweep = "hydra: {{mode: MULTIRUN, sweeper: {{params: {}}}}}\n"
+    write(tree, {"conf/train.yaml": TREE["conf/train.yaml"] + sweep.format("{seed: '1,2'}") + "seed: 1\n"})
+    assert check("conf/train.yaml") == ([], ["conf/train.yaml"])
+    write(tree, {"conf/train.yaml": TREE["conf/train.yaml"] + sweep.format("{data: 'base,large'}")})
+    assert check("conf/train.yaml") == (
+        [("EB101", "conf/train.yaml with data=large")],
+        ["conf/train.yaml with data=base", "conf/train.yaml with data=large"],
+    )
+
+
+def test_what_a_config_declares_is_checked_beside_a_variant_of_the_settings(tree: Path) -> None:
+    variant = '[[recipes]]\nname = "big"\nfiles = ["conf/train.yaml"]\noverrides = ["data=large"]\ntarget = 512\n'
+    write(tree, {"effbatch.toml": variant})
+    assert check("conf/train.yaml") == ([], ["big", "conf/train.yaml"])
+    write(tree, {"conf/data/base.yaml": "batch_size: 31\n"})
+    assert check("conf/train.yaml")[0] == [("EB101", "conf/train.yaml")]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.compose.defaults import MISSING, Item
 from effbatch_lint.compose.interpolation import Interpolations, Unresolvable
-from effbatch_lint.compose.refusal import Note, refusal
+from effbatch_lint.compose.refusal import OPEN_CHOICE, Note, refusal
 from effbatch_lint.compose.selection import Selection, of_hydra
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, Sequence
 
@@ -179,7 +179,7 @@ class _Walk:
         options = ", ".join(self.repository.options(item.group_path))
         raise refusal(
             item.span,
-            f"You must specify '{item.key}', e.g, {item.key}=<OPTION>. Available options: {options or 'none'}",
+            f"{OPEN_CHOICE}{item.key}', e.g, {item.key}=<OPTION>. Available options: {options or 'none'}",
             help=f"choose one on the command line: {item.key}=<OPTION>",
         )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from effbatch_lint.documents.nodes import Sequence
+from effbatch_lint.documents.nodes import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from effbatch_lint.documents.document import Document
 
@@ -30,6 +30,31 @@ def is_primary(document: Document, overrides: Iterable[str]) -> bool:
         texts = [getattr(item, "text", "") for item in defaults.items]
         return not texts or not all(text.endswith((".yaml", ".yml")) for text in texts)
     return defaults is None and any(_chooses(document, word) for word in overrides)
+
+
+def listed_groups(document: Document) -> Iterator[str]:
+    """The keys of the groups from which a defaults list chooses: ``experiment``, ``db@source``."""
+    defaults = document.mappings[0].get("defaults") if document.mappings else None
+    for item in defaults.items if isinstance(defaults, Sequence) else ():
+        for name in item.entries if isinstance(item, Mapping) else ():
+            *words, group = name.split(" ")
+            if "override" not in words:
+                yield group.lstrip("/")
+
+
+def listed_names(document: Document) -> Iterator[str]:
+    """The names of the configs in a defaults list, without their folders; ``${model}_actor`` as it is written."""
+    defaults = document.mappings[0].get("defaults") if document.mappings else None
+    for item in defaults.items if isinstance(defaults, Sequence) else ():
+        for chosen in item.entries.values() if isinstance(item, Mapping) else ():
+            several = chosen.value.items if isinstance(chosen.value, Sequence) else (chosen.value,)
+            yield from (_name(one.text) for one in several if isinstance(one, Scalar))
+        if isinstance(item, Scalar):
+            yield _name(item.text.partition("@")[0])
+
+
+def _name(text: str) -> str:
+    return text if "${" in text else text.rpartition("/")[2].removesuffix(".yaml")
 
 
 def is_legacy(text: str) -> bool:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from effbatch_lint.batch import Batch
+from effbatch_lint.batch import Batch, Unit
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.megatron.microbatches import constant
 from effbatch_lint.frameworks.parts.nemo_automodel import checks
@@ -79,7 +79,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     )
 
 
-def _unit(config: Config) -> str:
+def _unit(config: Config) -> Unit:
     """Rows of tokens; in a diffusion recipe (``flow_matching``) images, or what its loader gives (videos)."""
     if not config.has("flow_matching"):
         return "sequences"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.call import Read, Unread
+from effbatch_lint.compose.refusal import open_choice
 from effbatch_lint.project import recipes
 from effbatch_lint.project.described import described
 from effbatch_lint.project.one_run import joined
@@ -28,9 +29,12 @@ def read_all(call: Call) -> Read:
     of_settings = described(call, read)
     runs = joined([*found, *including], call.handed)
     covered = {path for recipe in of_settings for path in recipe.config.files} | read.failed
+    # Settings that override a config describe a variant of it: what it declares itself is said of it as it stands.
+    varied = {recipe.path for recipe in of_settings if set(recipe.config.overrides).difference(call.options.overrides)}
     for candidate in runs:
         new = {one.source.path for one in candidate.declaring or ()} if candidate.choice else set()
-        if candidate.path not in covered or not new <= covered:
+        speaks = candidate.path in varied and not candidate.choice and "ffbatch" in candidate.document.source.text
+        if candidate.path not in covered or not new <= covered or speaks:
             _read(candidate, call, read)
     _each_once(runs, of_settings, read)
     if (including and call.handed) or call.looked_up:
@@ -52,6 +56,9 @@ def _found(call: Call, read: Read) -> list[Candidate]:
         except Unreadable as error:
             if is_template(path, call.files):
                 read.unread.append(Unread(call.files.shown(path), f"a template, not a config yet: {error.reason}"))
+            elif error.code == "EB902" and open_choice(error) is not None:
+                # A command line makes the choice; the runs with each of the options are looked at in its stead.
+                read.unread.append(Unread(call.files.shown(path), error.reason))
             elif named or error.code != "EB902":
                 read.errors.append(error)
                 read.failed.add(call.files.shown(path))
@@ -87,9 +94,10 @@ def _each_once(runs: list[Candidate], of_settings: list[Recipe], read: Read) -> 
 
 def _answer(recipe: Recipe) -> object:
     """What tells one of several runs of a file from the others: its name, its targets and its numbers."""
-    if recipe.name is None:
+    if recipe.name is None and not recipe.batches:
         return id(recipe)
-    return recipe.path, recipe.name, recipe.targets, *(str(batch.as_dict()) for batch in recipe.batches)
+    parts = () if recipe.name is not None else (recipe.lines, *recipe.config.files)
+    return recipe.path, recipe.name, recipe.targets, *parts, *(str(batch.as_dict()) for batch in recipe.batches)
 
 
 def _is_new(recipe: Recipe, recipes: Iterable[Recipe]) -> bool:

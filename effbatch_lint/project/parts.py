@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from effbatch_lint.compose.refusal import OPEN_CHOICE
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.project.reading import nothing, read_file
 from effbatch_lint.project.trees import Trees
@@ -21,16 +22,27 @@ def through(found: list[Candidate], call: Call, read: Read) -> list[Candidate]:
     whole = {c.document.source.real for c in found if c.framework.role == "trainer" and not c.document.is_part}
     whole |= {c.launched.script.source.real for c in found if c.launched is not None}
     trees = Trees(call)
+    options: set[str] = set()
+    undecided = {unread.path for unread in read.unread if OPEN_CHOICE in unread.reason}
     out: dict[int, Candidate] = {}
     for path, named in call.given.items():
         if kind_of(path) != "yaml" or not os.path.isfile(path):
             continue
         real = os.path.realpath(path)
+        if call.files.shown(path) in undecided:
+            out.update((id(run), run) for run in trees.open(real))
         if trees.holds(real):
             found_in_tree = trees.through(real, named=named, whole=real in whole)
-            out.update((id(run), run) for run in found_in_tree.runs)
+            if trees.is_option(real):
+                # Read by itself, an option does not find what lies beside the primary.
+                shown = call.files.shown(path)
+                read.errors[:] = [one for one in read.errors if one.code != "EB902" or one.span.path != shown]
+                options.update((os.path.abspath(path),) if found_in_tree.runs else ())
             read.errors.extend(found_in_tree.refusals)
-    parts = [path for path in call.handed if path not in whole and kind_of(path) and os.path.isfile(path)]
+            out.update((id(run), run) for run in found_in_tree.runs)
+    # An option is named by its place in the tree: nothing else of the project is looked through for it.
+    done = whole | options
+    parts = [path for path in call.handed if path not in done and kind_of(path) and os.path.isfile(path)]
     if parts:
         from effbatch_lint.project.dependents import dependents  # noqa: PLC0415 - most calls name whole recipes
 

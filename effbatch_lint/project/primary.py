@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from effbatch_lint.compose.marks import listed_groups
+from effbatch_lint.compose.refusal import open_choice
 from effbatch_lint.project.candidates import candidates
 from effbatch_lint.source import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from effbatch_lint.call import Call
     from effbatch_lint.documents.document import Document
     from effbatch_lint.project.candidates import Candidate
+
+# A primary of which several groups are open has as many runs as a sweep over them.
+MOST_CHOICES = 64
 
 
 class Primary:
@@ -27,6 +32,8 @@ class Primary:
         self.refused: dict[str, Unreadable] = {}
         self._call = call
         self._composed: dict[tuple[str, ...], list[Candidate]] = {}
+        self._refusals: dict[tuple[str, ...], Unreadable] = {}
+        self._listed: list[str] | None = None
 
     @property
     def composed(self) -> list[Candidate]:
@@ -40,7 +47,7 @@ class Primary:
             try:
                 self._composed[words] = self._compose(words)
             except Unreadable as error:
-                self.refused[option or self.path] = error
+                self.refused[option or self.path] = self._refusals[words] = error
                 self._composed[words] = []
         return self._composed[words]
 
@@ -52,11 +59,29 @@ class Primary:
                 return runs
         return []
 
+    @property
+    def stands(self) -> bool:
+        """Whether it is a run without any choice."""
+        own = next(iter(self.run(())), None)
+        return own is not None and own.refusal is None
+
+    def open(self, words: tuple[str, ...] = ()) -> Iterator[Candidate]:
+        """The runs with each option of the groups of which one must be chosen (``data: ???``); none where nothing is open."""
+        yield from self.run(words)
+        refused = self._refusals.get(words)
+        key = None if refused is None else open_choice(refused)
+        if key is None or len(self._composed) > MOST_CHOICES:
+            return
+        group = os.path.join(os.path.dirname(self.path), key.partition("@")[0])
+        names = sorted(name for name in os.listdir(group) if name.endswith(".yaml")) if os.path.isdir(group) else []
+        for name in names[:MOST_CHOICES]:
+            yield from self.open((*words, f"{key}={name.removesuffix('.yaml')}"))
+
     def keys(self, option: str) -> list[tuple[str, str]]:
         """The keys of this config by which an option can be chosen, with the option's name under each."""
-        own = next(iter(self.run(())), None)
-        known = own.choices if own is not None else {}
-        return [(key, name) for group, name in self._groups(option) for key in known if key.partition("@")[0] == group]
+        known = self._keys()
+        groups = self._groups(option)
+        return [(key, name) for group, name in groups for key in dict.fromkeys(known) if key.partition("@")[0] == group]
 
     def stands_on(self, shown: set[str]) -> bool:
         """Whether another of these primaries is among its defaults."""
@@ -67,13 +92,24 @@ class Primary:
         """How a command line chooses an option: by the key of a group that the tree knows, else by a new one."""
         keys = self.keys(option)
         yield from ((f"{key}={name}",) for key, name in keys)
-        groups = self._groups(option)
-        if groups and not keys:
-            # A primary that does not compose as it stands tells nobody its groups: `experiment=task/base`, as good as any.
-            asked = groups if not self.run(()) else groups[:1]
-            yield from ((f"{group}={name}",) for group, name in asked)
-            group, name = groups[0]
+        for group, name in () if keys else self._groups(option):
+            yield (f"{group}={name}",)
             yield (f"+{group}={name}",)
+
+    def _keys(self) -> Iterable[str]:
+        """The keys of the groups that the tree knows.
+
+        A primary that gives no run as it stands (its default experiment is not in the project, or it holds too little to
+        be recognised) has at least those of its own defaults list.
+        """
+        own = next(iter(self.run(())), None)
+        if self._listed is None:
+            document = self._call.files.quietly_parsed(self.path)
+            self._listed = [] if document is None else list(listed_groups(document))
+        if own is None:
+            return self._listed
+        # Where two keys choose of one group, the first is the one that trains: `loader@data`, `loader@val`.
+        return (*(key for key in self._listed if key in own.choices), *own.choices)
 
     def _groups(self, option: str) -> list[tuple[str, str]]:
         """The groups that hold an option, with its name in each: ``gpt3/5b`` of ``training``, ``5b`` of ``training/gpt3``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from effbatch_lint.launch import Launch
@@ -100,8 +101,15 @@ def _recipes(
 
 def _name(candidate: Candidate, batches: tuple[Batch, ...]) -> str | None:
     """What tells the run from others of its file: what was chosen, and of a sweep the values that decide its batch."""
-    keys = {origin.key for batch in batches for term in batch.terms().values() for origin in term.origins}
-    swept = [word for word in candidate.swept if word.partition("=")[0].lstrip("+~") in keys]
+    origins = [origin for batch in batches for term in batch.terms().values() for origin in term.origins]
+    keys = {origin.key for origin in origins}
+    folders = {os.path.dirname(origin.span.path) for origin in origins if origin.span is not None}
+    swept = []
+    for word in candidate.swept:
+        key = word.partition("=")[0].lstrip("+~")
+        group = os.path.join(os.path.dirname(candidate.path), key.partition("@")[0])
+        if key in keys or (key in candidate.choices and any(f"{one}/".startswith(f"{group}/") for one in folders)):
+            swept.append(word)
     told = " ".join((*swept, candidate.choice)).strip()
     return f"{candidate.name or candidate.path} with {told}" if told else candidate.name
 

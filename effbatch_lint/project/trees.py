@@ -14,7 +14,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint import discovery
-from effbatch_lint.compose.marks import is_primary, lists_defaults
+from effbatch_lint.compose.marks import is_primary, listed_names, lists_defaults
 from effbatch_lint.project.primary import Primary
 from effbatch_lint.source import Unreadable, inside
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # A tree with more files than that is looked through no further; a folder with more is one of plain configs.
 MOST_FILES = 5_000
 MOST_PRIMARIES = 500
+# Experiments that stand on experiments do so a few times over.
+MOST_NESTED = 10
 
 
 class Through(NamedTuple):
@@ -46,6 +48,18 @@ class Trees:
     def holds(self, path: str) -> bool:
         """Whether a file lies beside or below a primary config."""
         return next(self._above(path), None) is not None
+
+    def open(self, path: str) -> list[Candidate]:
+        """The runs of a primary config that leaves a choice to the command line: one for each option."""
+        folder = os.path.dirname(path)
+        if folder not in self._folders:
+            self._folders[folder] = _Folder(folder, self._call)
+        return [run for one in self._folders[folder].primaries if one.path == path for run in one.open()]
+
+    def is_option(self, path: str) -> bool:
+        """Whether a file lies in a folder below a primary config, and is none of a program's own."""
+        folder = os.path.dirname(path)
+        return any(one.folder != folder for one in self._above(path)) and not self._call.code.of(path).programs(folder)
 
     def through(self, path: str, *, named: bool, whole: bool) -> Through:
         """The runs that include a file of a tree.
@@ -70,13 +84,22 @@ class Trees:
             folders.append(at)
             at = os.path.dirname(at)
         highest = True
-        for at in reversed(folders):
-            if at not in self._folders:
-                self._folders[at] = _Folder(at, self._call)
+        for at in self._roots(folders):
             folder = self._folders[at].without(path, experiments=highest)
             if folder.primaries:
                 highest = False
                 yield folder
+
+    def _roots(self, folders: list[str]) -> list[str]:
+        """Those that hold primary configs, the highest first; below a folder that a program names, only what lies there."""
+        for at in folders:
+            if at not in self._folders:
+                self._folders[at] = _Folder(at, self._call)
+        roots = [at for at in folders if self._folders[at].primaries]
+        for position, at in enumerate(roots[:-1], 1):
+            if self._call.code.of(at).programs(at):
+                return roots[position - 1 :: -1]
+        return roots[::-1]
 
 
 class _Folder:
@@ -100,7 +123,7 @@ class _Folder:
     def including(self, path: str, *, named: bool, whole: bool) -> list[Candidate]:
         """The runs that include a file; for one that was not named, those in which only it is new."""
         shown = self._call.files.shown(path)
-        known = self._standing_on(path) if named else [run for one in self.primaries for run in one.composed]
+        known = list(self._standing_on(path)) if named else [run for one in self.primaries for run in one.composed]
         found = [run for run in known if shown in run.config.files]
         if found:
             return found if named else []
@@ -108,22 +131,57 @@ class _Folder:
         return self._choosing(path) if named or whole or is_experiment(data) or b"effbatch" in data else []
 
     def refusals(self, path: str) -> list[Unreadable]:
-        """Why Hydra refuses a choice, when every primary refuses it."""
+        """Why Hydra refuses a choice, when every primary refuses it, and not already as it stands."""
         reasons = [reason for one in self.primaries if (reason := one.refused.get(path)) is not None]
-        return reasons[:1] if len(reasons) == len(self.primaries) else []
+        own = self._call.files.shown(path)
+        blamed = [
+            reason
+            for one, reason in zip(self.primaries, reasons, strict=False)
+            if one.stands or reason.span.path == own
+        ]
+        return blamed[:1] if len(reasons) == len(self.primaries) else []
 
     def _standing_on(self, path: str) -> Iterator[Candidate]:
         """The primaries as they stand, the experiments, and the options that may list the file among their defaults."""
         own = [run for one in self.primaries for run in one.run(())]
         yield from own
         included = {file for run in own for file in run.config.files}
-        stem = os.path.splitext(os.path.basename(path))[0].encode()
+        # A file that a primary stands on is in every experiment; another one only where something lists it.
+        everywhere = self._call.files.shown(path) in included or self._interpolates()
+        listing = self._listing(path)
         for option in self._options():
-            data = self._data(option)
-            if option == path or self._call.files.shown(option) in included:
+            if self._call.files.shown(option) in included:
                 continue
-            if is_experiment(data) or (lists_defaults(data) and stem in data):
+            experiment = is_experiment(self._data(option))
+            if option in listing or (experiment and (everywhere or option == path)):
                 yield from self._choosing(option)
+
+    def _interpolates(self) -> bool:
+        """Whether a choice decides others: ``actor: ${model}_actor``."""
+        read = (self._call.files.quietly_parsed(one.path) for one in self.primaries)
+        return any("${" in name for document in read if document is not None for name in listed_names(document))
+
+    def _listing(self, path: str) -> set[str]:
+        """The options that may have the file among their defaults, or an option that has it among its own."""
+        names = {_stem(path)}
+        rest = [option for option in self._options() if option != path and lists_defaults(self._data(option))]
+        found: set[str] = set()
+        for _ in range(MOST_NESTED):
+            new = [option for option in rest if self._lists(option, names)]
+            if not new:
+                break
+            found.update(new)
+            names.update(map(_stem, new))
+            rest = [option for option in rest if option not in found]
+        return found
+
+    def _lists(self, option: str, names: set[str]) -> bool:
+        """Whether an option may have a config of one of these names among its own defaults."""
+        data = self._data(option)
+        if b"${" not in data and not any(name.encode() in data for name in names):
+            return False
+        document = self._call.files.quietly_parsed(option)
+        return document is not None and any(one in names or "${" in one for one in listed_names(document))
 
     def _choosing(self, option: str) -> list[Candidate]:
         """The runs in which an option is chosen: of the primaries that know its group, if any does; of those, the ones
@@ -162,6 +220,10 @@ class _Folder:
 
     def _data(self, path: str) -> bytes:
         return self._call.files.peek(path) or b""
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
 
 
 def is_experiment(data: bytes) -> bool:

@@ -88,9 +88,10 @@ def missing_micro(config: Config, worker: str, launch: Launch) -> Iterator[Probl
     A tree without a command line, or of which a part is not in the project, waits for what gives it.
     """
     each, whole = f"{worker}.ppo_micro_batch_size_per_gpu", f"{worker}.ppo_micro_batch_size"
-    given = launch.launcher or any("." in word.partition("=")[0] for word in config.overrides)  # a choice gives no key
+    # `model_engine=veomni` chooses an option; a command line sets values.
+    sets = any("." in word.partition("=")[0].partition("@")[0] for word in config.overrides)
     unknown = any(isinstance(config.value(key), Unresolved) for key in (each, whole, f"{worker}.use_dynamic_bsz"))
-    if config.flag(f"{worker}.use_dynamic_bsz") or unknown or not given:
+    if config.flag(f"{worker}.use_dynamic_bsz") or unknown or not (sets or launch.launcher):
         return
     if config.has(each) and config.has(whole):
         yield Problem(
