@@ -172,3 +172,17 @@ def test_settings_describe_a_run_of_a_tree(tree: Path) -> None:
     assert (found, names) == ([], ["long"])
     write(tree, {"conf/experiment/long.yaml": "# @package _global_\ntrainer:\n  accumulate_grad_batches: 2\n"})
     assert check("conf/experiment/long.yaml")[0] == [("EB101", "long")]
+
+
+def test_a_groups_file_of_the_whole_config_is_no_root(tmp_path: Path) -> None:
+    # rLLM: its absolute default comes from a package that only the root of the tree names.
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "backend").mkdir()
+    root = "defaults: [{backend: verl}, _self_]\nhydra: {searchpath: ['pkg://other.config']}\n"
+    (tmp_path / "unified.yaml").write_text(root, encoding="utf-8")
+    part = (
+        "# @package _global_\ndefaults: [/ppo_trainer, _self_]\nactor_rollout_ref: {actor: {ppo_mini_batch_size: 64}}\n"
+    )
+    (tmp_path / "backend" / "verl.yaml").write_text(part, encoding="utf-8")
+    found = effbatch_lint.check([tmp_path]).as_dict()["findings"]
+    assert [finding["code"] for finding in found if finding["severity"] == "error"] == []
