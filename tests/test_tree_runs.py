@@ -184,5 +184,5 @@ def test_a_groups_file_of_the_whole_config_is_no_root(tmp_path: Path) -> None:
         "# @package _global_\ndefaults: [/ppo_trainer, _self_]\nactor_rollout_ref: {actor: {ppo_mini_batch_size: 64}}\n"
     )
     (tmp_path / "backend" / "verl.yaml").write_text(part, encoding="utf-8")
-    found = effbatch_lint.check([tmp_path]).as_dict()["findings"]
-    assert [finding["code"] for finding in found if finding["severity"] == "error"] == []
+    found = effbatch_lint.check([tmp_path]).findings
+    assert [finding.code for finding in found if finding.severity == "error"] == []
