@@ -357,3 +357,17 @@ def test_what_a_config_declares_is_checked_beside_a_variant_of_the_settings(tree
     assert check("conf/train.yaml") == ([], ["big", "conf/train.yaml"])
     write(tree, {"conf/data/base.yaml": "batch_size: 31\n"})
     assert check("conf/train.yaml")[0] == [("EB101", "conf/train.yaml")]
+
+
+def test_a_groups_file_of_the_whole_config_is_no_root(tmp_path: Path) -> None:
+    # rLLM: its absolute default comes from a package that only the root of the tree names.
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "backend").mkdir()
+    root = "defaults: [{backend: verl}, _self_]\nhydra: {searchpath: ['pkg://other.config']}\n"
+    (tmp_path / "unified.yaml").write_text(root, encoding="utf-8")
+    part = (
+        "# @package _global_\ndefaults: [/ppo_trainer, _self_]\nactor_rollout_ref: {actor: {ppo_mini_batch_size: 64}}\n"
+    )
+    (tmp_path / "backend" / "verl.yaml").write_text(part, encoding="utf-8")
+    found = effbatch_lint.check([tmp_path]).findings
+    assert [finding.code for finding in found if finding.severity == "error"] == []
