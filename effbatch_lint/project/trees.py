@@ -30,7 +30,8 @@ MOST_PRIMARIES = 500
 
 
 class Through(NamedTuple):
-    """The runs that include a part, and why an experiment that was named is refused wherever it is chosen."""
+    """The runs that include a part, or why there are none: an experiment is refused wherever it is chosen, or a part
+    that was named is itself what is refused."""
 
     runs: list[Candidate]
     refusals: list[Unreadable]
@@ -58,7 +59,9 @@ class Trees:
             found = folder.including(path, named=named, whole=whole)
             if found:
                 return Through(found, [])
-            if named and not refusals and is_experiment(self._call.files.peek(path) or b""):
+            if named and not refusals:
+                refusals = folder.broken_by(path)
+            if not refusals and is_experiment(self._call.files.peek(path) or b""):
                 refusals = folder.refusals(path)
         return Through([], refusals)
 
@@ -106,6 +109,10 @@ class _Folder:
             return found if named else []
         data = self._data(path)
         return self._choosing(path) if named or whole or is_experiment(data) or b"effbatch" in data else []
+
+    def broken_by(self, path: str) -> list[Unreadable]:
+        """Why a file cannot be a part of any run that includes it: what is wrong stands in the file itself."""
+        return [reason for one in self.primaries if (reason := one.broken_by(path)) is not None][:1]
 
     def refusals(self, path: str) -> list[Unreadable]:
         """Why Hydra refuses a choice, when every primary refuses it."""

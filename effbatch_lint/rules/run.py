@@ -45,6 +45,8 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
         ]
     if not speaking:
         return found
+    refused = {unread.path: unread.reason for unread in read.unread if unread.refused}
+    known = [recipe for recipe in read.recipes if recipe.framework is not None]
     pragmas = [(document, read.files.pragmas(document)) for document in speaking]
     for document, stated in pragmas:
         found += [
@@ -53,9 +55,9 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
         ]
         if document.source.path not in read.failed:
             found += [
-                _said("EB104", UNCLAIMED, target.span, None)._replace(help=UNCLAIMED_HELP)
+                _unclaimed(target.span, refused.get(document.source.path))
                 for target in stated.targets
-                if not any(recipe.holds(target.span) for recipe in read.recipes)
+                if not any(recipe.holds(target.span) for recipe in known)
             ]
     ran = {rule.code for rule in TABLE if _on(rule, read.settings)}
     kept, unused = apply(found, [each for _, stated in pragmas for each in stated.suppressions], ran=ran)
@@ -69,6 +71,13 @@ UNCLAIMED = "a target is declared, and what it stands in is of no framework that
 UNCLAIMED_HELP = (
     "name the framework with --framework, or describe your trainer in the settings: [tool.effbatch-lint.custom]"
 )
+
+
+def _unclaimed(span: Span, refused: str | None) -> Finding:
+    """The finding for a target of which no recipe is known."""
+    if refused is None:
+        return _said("EB104", UNCLAIMED, span, None)._replace(help=UNCLAIMED_HELP)
+    return _said("EB104", f"a target is declared, and what it stands in is refused: {refused}", span, None)
 
 
 def _speaks(document: Document) -> bool:
