@@ -31,10 +31,11 @@ class Options(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """A file that gave no recipe, and why."""
+    """A file that gave no recipe, and why. ``refused``: it is a training config, of which nothing can be composed."""
 
     path: str
     reason: str
+    refused: bool = False
 
     def as_dict(self) -> dict[str, object]:
         """The contract's form."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from effbatch_lint.findings import Finding
+    from effbatch_lint.recipe import Recipe
     from effbatch_lint.report.report import Report
 
 OK, FOUND, USAGE, NOTHING = 0, 1, 2, 3
@@ -73,7 +74,7 @@ def _text(report: Report, shown: list[Finding], given: argparse.Namespace, style
     out = text.findings(shown, report.files.line, style)
     if given.verbose:
         out += "".join(f"{printable(unread.path)}: {printable(unread.reason)}\n" for unread in report.unread)
-        out += "".join(f"{printable(r.name or r.path)}: read as {r.reader}\n" for r in report.recipes)
+        out += "".join(f"{printable(_named(r))}: read as {r.reader}\n" for r in report.recipes)
         commented = (document.source.path for document in report.files.documents if document.commented)
         out += "".join(f"{printable(path)}: holds comments, which strict JSON forbids\n" for path in commented)
     if given.quiet:
@@ -83,6 +84,11 @@ def _text(report: Report, shown: list[Finding], given: argparse.Namespace, style
     if shown or given.verbose or _folders(given) or not given.paths:
         out += ("\n" if shown else "") + summary.line(report) + "\n"
     return out
+
+
+def _named(recipe: Recipe) -> str:
+    """The file, and what tells the run from others of it."""
+    return recipe.name if recipe.name is not None and recipe.name.startswith(recipe.path) else recipe.path
 
 
 def _folders(given: argparse.Namespace) -> bool:
@@ -107,8 +113,8 @@ def _explain(given: argparse.Namespace) -> int:
         if not report.recipes and not report.errors:
             for unread in report.unread:
                 sys.stderr.write(f"effbatch-lint: {printable(unread.path)}: {printable(unread.reason)}\n")
-    for error in report.errors:
-        _complain(f"{error.span.where}:{error.span.column}: {error.reason}")
+    for message in dict.fromkeys(f"{error.span.where}:{error.span.column}: {error.reason}" for error in report.errors):
+        _complain(message)
     return USAGE if report.errors else OK
 
 

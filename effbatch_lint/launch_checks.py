@@ -43,7 +43,7 @@ def _declared(launch: Launch, declared: Term | None) -> Iterator[Problem]:
         f"world-size {shown(declared.value)} is declared, and {launch.launcher or 'the script'} starts "
         f"{shown(launched.value)}",
         (declared, launched),
-        help=f"declare world-size={shown(launched.value)}, or start {shown(declared.value)}",
+        help=f"declare world-size={launched.value}, or start {shown(declared.value)}",
     )
 
 

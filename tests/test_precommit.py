@@ -161,6 +161,8 @@ run.sh:2:13: error[EB101] 128 samples declared, 64 samples per optimizer step co
   |
 2 | # effbatch: target=128
   |             ^^^^^^^^^^ declared: 128 samples per optimizer step
+3 | torchrun --nproc_per_node 8 train.py --config conf/trainer.yaml
+  |                           - 8 devices
   --> conf/trainer.yaml
   |
 2 | per_device_train_batch_size: 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Mapping as AbstractMapping
 
-from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence, entry_at
+from effbatch_lint.documents.nodes import Computed, Entry, Mapping, Node, Scalar, Sequence, entry_at
 from effbatch_lint.documents.scalars import MAX_DIGITS, Dialect, Value, resolve
 from effbatch_lint.source import MAX_DEPTH, Span, Unreadable
 from effbatch_lint.terms import Origin, Term, unknown
@@ -258,7 +258,8 @@ class Config:
         if "${" in scalar.text:
             text = scalar.text if len(scalar.text) <= 80 else f"{scalar.text[:80]}..."  # noqa: PLR2004 - a line's worth
             return Unresolved(f"{self.prefix}{key} is {text}, which is not resolved"), ()
-        return resolve(scalar, self.dialect), ()
+        further = scalar.further if isinstance(scalar, Computed) else ()
+        return resolve(scalar, self.dialect), tuple(Origin(span, self.prefix + key) for span in further)
 
 
 def origin_of(entry: Entry, key: str) -> Origin:

@@ -33,6 +33,16 @@ class Scalar:
         return f"Scalar({self.text!r})"
 
 
+class Computed(Scalar):
+    """A leaf that was put together from several places (``$((NODES * GPUS))``): ``further`` are those after ``span``."""
+
+    __slots__ = ("further",)
+
+    def __init__(self, text: str, span: Span | None, further: tuple[Span, ...]) -> None:
+        super().__init__(text, span)
+        self.further = further
+
+
 class Entry:
     """A key with its value. ``previous`` are the entries it replaced, the newest first; ``note`` says how it came in
     when no file did ("--override train.bs=4"). A parser hands value and place over as calls, made when they are asked

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 TRAINER_MICRO = "per_device_train_batch_size"
 DEEPSPEED_WINS = "from June 2025 on (before it, the accumulation was the script's argument)"
-SCRIPT = "the training script sets it, and accelerate's launch file does not hold it"
+SCRIPT = "the training script sets it, and no config or flag that does is at hand"
 
 
 def recognise(config: Config) -> int:

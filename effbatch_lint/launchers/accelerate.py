@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.compose.config import Config, Unresolved
 from effbatch_lint.compose.merge import layered
-from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar
+from effbatch_lint.documents.nodes import Computed, Entry, Mapping, Node, Scalar
 from effbatch_lint.documents.shell.text import Text, written
 from effbatch_lint.launchers import words
 from effbatch_lint.launchers.written import find
@@ -137,5 +137,7 @@ def _flags(found: words.Options) -> Mapping:
 
 def _scalar(value: Text) -> Node:
     if value.known:
-        return Scalar(value.chars, value.place())
+        place = value.place()
+        further = tuple(span for span in value.spans if span != place)
+        return Computed(value.chars, place, further) if further else Scalar(value.chars, place)
     return Scalar(value.display, value.place(), value=Unresolved(f"{value.display}: {value.reason}"))

@@ -134,16 +134,22 @@ def other(start: Start) -> Launch | None:
 
 
 def _with_launcher_words(start: Start, program: str) -> Launch:
-    """Axolotl hands what stands behind ``--`` to its launcher (``--launcher torchrun -- --nproc_per_node=8``)."""
+    """Axolotl hands what stands behind ``--`` to its launcher (``--launcher torchrun -- --nproc_per_node=8``), and
+    ``--num-processes`` to accelerate (axolotl/cli/launchers/accelerate.py)."""
     rest = start.words[2:]
-    at = next((index for index, word in enumerate(rest) if word.chars == "--"), None)
-    if at is None:
-        return start.launch(program, rest, launcher=start.name)
-    found = words.options(rest[at + 1 :])
-    devices = found.term("nproc-per-node") or found.term("num-processes")
+    at = next((index for index, word in enumerate(rest) if word.chars == "--"), len(rest))
+    own, behind = rest[:at], rest[at + 1 :]
+    found = words.options(behind)
+    told = {argument.name.replace("_", "-"): argument for argument in words.arguments(own) if argument.dashes == "--"}
+    count = told.get("num-processes") if start.name == "axolotl" else None
+    if count is not None and told.get("launcher") is not None and told["launcher"].text != "accelerate":
+        count = None
+    devices = found.term("nproc-per-node") or found.term("num-processes") or (count and words.number(count))
+    if devices is None and start.name == "axolotl" and "config-file" in found.values:
+        return accelerate.peel(start.left([*behind, *start.words[:1]])).launch(program, own)
     nodes = found.term("nnodes", "num-machines") or Term(1, "default", (), None, None, "--nnodes")
     if devices is None:
-        return start.launch(program, rest[:at], launcher=start.name)
+        return start.launch(program, own, launcher=start.name)
     world = product(nodes, devices) if "nproc-per-node" in found.values else devices
     start = start._replace(nodes=nodes, devices=devices, world_size=world, processes=world, options=found.arguments())
-    return start.launch(program, rest[:at], launcher=start.name)
+    return start.launch(program, own, launcher=start.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.compose.config import Config, Unresolved
-from effbatch_lint.documents.nodes import Entry, Mapping, Scalar
+from effbatch_lint.documents.nodes import Computed, Entry, Mapping, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,9 +40,10 @@ def mapping(arguments: Iterable[Argument]) -> Mapping:
 
 
 def _scalar(argument: Argument) -> Scalar:
-    span = next((origin.span for origin in argument.origins if origin.span is not None), None)
+    spans = [origin.span for origin in argument.origins if origin.span is not None]
+    span = next(iter(spans), None)
     if argument.text is None:
         return Scalar("true", span, value=True)
     if argument.reason is not None:
         return Scalar(argument.text, span, value=Unresolved(f"{argument.text}: {argument.reason}"))
-    return Scalar(argument.text, span)
+    return Computed(argument.text, span, tuple(spans[1:])) if spans[1:] else Scalar(argument.text, span)

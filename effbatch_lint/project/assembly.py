@@ -64,7 +64,7 @@ def _found(call: Call, read: Read) -> list[Candidate]:
                 read.failed.add(call.files.shown(path))
             else:
                 # A defaults list that does not resolve from the file's own folder may be a part of a larger tree.
-                read.unread.append(Unread(call.files.shown(path), error.reason))
+                read.unread.append(Unread(call.files.shown(path), error.reason, refused=True))
     return found
 
 
@@ -88,7 +88,10 @@ def _each_once(runs: list[Candidate], of_settings: list[Recipe], read: Read) -> 
     included = {path for recipe in (*of_settings, *read.recipes) for path in recipe.config.files if path != recipe.path}
     # A config that another one stands on is a recipe all the same; a part that another one names is none.
     included -= {base for candidate in runs for base in candidate.bases}
-    read.recipes[:] = [*of_settings, *(r for r in read.recipes if r.path not in included or _is_new(r, read.recipes))]
+    read.recipes[:] = [
+        *of_settings,
+        *(r for r in read.recipes if r.path not in included or _is_new(r, read.recipes) or _guards(r, read.recipes)),
+    ]
     read.unread[:] = [unread for unread in dict.fromkeys(read.unread) if unread.path not in included]
 
 
@@ -106,3 +109,11 @@ def _is_new(recipe: Recipe, recipes: Iterable[Recipe]) -> bool:
     return recipe.name is not None and not any(
         set(other.config.files).issuperset(recipe.config.files) for other in others
     )
+
+
+def _guards(recipe: Recipe, recipes: Iterable[Recipe]) -> bool:
+    """Whether a run declares what is held against no run that includes it: a script that launches a tree of Hydra's
+    makes choices of its own, and what the primary declares is said of the primary as it stands."""
+    targets = set(recipe.targets)
+    others = (other for other in recipes if other.path != recipe.path and recipe.path in other.config.files)
+    return bool(targets) and not any(targets.issubset(other.targets) for other in others)

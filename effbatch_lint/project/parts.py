@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from effbatch_lint.call import Unread
 from effbatch_lint.compose.refusal import OPEN_CHOICE
 from effbatch_lint.documents.document import kind_of
 from effbatch_lint.project.reading import nothing, read_file
@@ -38,8 +39,9 @@ def through(found: list[Candidate], call: Call, read: Read) -> list[Candidate]:
                 shown = call.files.shown(path)
                 read.errors[:] = [one for one in read.errors if one.code != "EB902" or one.span.path != shown]
                 options.update((os.path.abspath(path),) if found_in_tree.runs else ())
-            read.errors.extend(found_in_tree.refusals)
             out.update((id(run), run) for run in found_in_tree.runs)
+            for error in found_in_tree.refusals:
+                _refused(call.files.shown(path), error, read, named=named)
     # An option is named by its place in the tree: nothing else of the project is looked through for it.
     done = whole | options
     parts = [path for path in call.handed if path not in done and kind_of(path) and os.path.isfile(path)]
@@ -49,6 +51,18 @@ def through(found: list[Candidate], call: Call, read: Read) -> list[Candidate]:
         for dependent in dependents(parts, call):
             out.update((id(run), run) for run in _naming(dependent, trees, call, read))
     return list(out.values())
+
+
+def _refused(shown: str, error: Unreadable, read: Read, *, named: bool) -> None:
+    """Keep why a part is in no run: for one that was named a finding, for others what a target in it waits for."""
+    said = any((other.span, other.reason) == (error.span, error.reason) for other in read.errors)
+    if named and not said:
+        read.errors.append(error)
+    if named or said:
+        read.failed.add(shown)
+    else:
+        read.unread[:] = [unread for unread in read.unread if unread.path != shown]
+        read.unread.append(Unread(shown, error.reason, refused=True))
 
 
 def _naming(dependent: Dependent, trees: Trees, call: Call, read: Read) -> list[Candidate]:

@@ -57,6 +57,10 @@ class Primary:
             runs = self.run(words, option)
             if any(self._call.files.shown(option) in run.config.files for run in runs):
                 return runs
+        own = self.refused.get(self.path)
+        if own is not None and option in self.refused:
+            # Of a primary that is no config itself the keys are not known: the choice fails for no reason of its own.
+            self.refused[option] = own
         return []
 
     @property
@@ -76,6 +80,13 @@ class Primary:
         names = sorted(name for name in os.listdir(group) if name.endswith(".yaml")) if os.path.isdir(group) else []
         for name in names[:MOST_CHOICES]:
             yield from self.open((*words, f"{key}={name.removesuffix('.yaml')}"))
+
+    def broken_by(self, part: str) -> Unreadable | None:
+        """Why no run holds a part: it does not parse, or the primary as it stands is refused for what the part says."""
+        self.run(())
+        shown = self._call.files.shown(part)
+        at_part = [(asked, error) for asked, error in self.refused.items() if error.span.path == shown]
+        return next((error for asked, error in at_part if error.code == "EB901" or asked == self.path), None)
 
     def keys(self, option: str) -> list[tuple[str, str]]:
         """The keys of this config by which an option can be chosen, with the option's name under each."""

@@ -32,7 +32,8 @@ MOST_NESTED = 10
 
 
 class Through(NamedTuple):
-    """The runs that include a part, and why an experiment that was named is refused wherever it is chosen."""
+    """The runs that include a part, or why there are none: an experiment is refused wherever it is chosen, or a part
+    that was named is itself what is refused."""
 
     runs: list[Candidate]
     refusals: list[Unreadable]
@@ -72,8 +73,10 @@ class Trees:
             found = folder.including(path, named=named, whole=whole)
             if found:
                 return Through(found, [])
-            if named and not refusals and is_experiment(self._call.files.peek(path) or b""):
-                refusals = folder.refusals(path)
+            if named and not refusals:
+                refusals = folder.broken_by(path)
+            if not refusals and is_experiment(self._call.files.peek(path) or b""):
+                refusals = folder.refusals(path, named=named)
         return Through([], refusals)
 
     def _above(self, path: str) -> Iterator[_Folder]:
@@ -130,14 +133,18 @@ class _Folder:
         data = self._data(path)
         return self._choosing(path) if named or whole or is_experiment(data) or b"effbatch" in data else []
 
-    def refusals(self, path: str) -> list[Unreadable]:
-        """Why Hydra refuses a choice, when every primary refuses it, and not already as it stands."""
+    def broken_by(self, path: str) -> list[Unreadable]:
+        """Why a file cannot be a part of any run that includes it: what is wrong stands in the file itself."""
+        return [reason for one in self.primaries if (reason := one.broken_by(path)) is not None][:1]
+
+    def refusals(self, path: str, *, named: bool) -> list[Unreadable]:
+        """Why Hydra refuses a choice, when every primary refuses it; of a file that was named: and not already as it stands."""
         reasons = [reason for one in self.primaries if (reason := one.refused.get(path)) is not None]
         own = self._call.files.shown(path)
         blamed = [
             reason
             for one, reason in zip(self.primaries, reasons, strict=False)
-            if one.stands or reason.span.path == own
+            if not named or one.stands or reason.span.path == own
         ]
         return blamed[:1] if len(reasons) == len(self.primaries) else []
 

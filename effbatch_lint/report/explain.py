@@ -65,7 +65,7 @@ def view(batch: Batch, launch: Launch, targets: Iterable[Target] = (), style: St
     """The equation of one batch."""
     rows = [*_equation(batch, launch), *_schedule(batch), *_declared(batch, targets)]
     values = max(width(row.name) + 2 + width(row.value) for row in rows if row.name)
-    details = min(40, max((width(row.detail) for row in rows if row.place), default=0))
+    details = min(44, max((width(row.detail) for row in rows if row.place), default=0))
     lines = []
     for row in rows:
         if not row.sign and not row.name and not row.value and not row.detail:
@@ -207,24 +207,21 @@ def _declared(batch: Batch, targets: Iterable[Target]) -> Iterator[Row]:
 
 
 def _places(origins: tuple[Origin, ...]) -> str:
-    """``a.yaml:4, :5``: a path that repeats is left out; what was overridden follows."""
-    out: list[str] = []
-    path = None
+    """``a.yaml:4, :5``: a path that repeats is left out; what was overridden follows all that counts."""
+    here = _listed(origins)
+    before = _listed(p for o in origins for p in o.previous if p.span is not None and p.span != o.span)
+    return ", ".join(part for part in (here, f"overrides {before}" if before else "") if part)
+
+
+def _listed(origins: Iterable[Origin]) -> str:
+    places: dict[tuple[str, str], None] = {}  # (path, the rest): each line once
     for origin in origins:
-        if origin.span is None:
-            out.append(origin.note or "")
-            continue
-        out.append(f":{origin.span.line}" if origin.span.path == path else origin.span.where)
-        path = origin.span.path
-        if origin.previous:
-            # A default of the shell and the array that holds it are two places on one line.
-            others = [p.span.where for p in origin.previous if p.span is not None and p.span.where != origin.span.where]
-            out[-1] += f", overrides {', '.join(others)}" if others else ""
-        if origin.note:
-            out[-1] += f" ({origin.note})"
-    for origin in origins:
-        if origin.span is None and origin.previous:
-            before = ", ".join(p.span.where for p in origin.previous if p.span is not None)
-            if before:
-                out.append(f"overrides {before}")
-    return ", ".join(dict.fromkeys(part for part in out if part))
+        note = f" ({origin.note})" if origin.note else ""
+        places[("", origin.note or "") if origin.span is None else (origin.span.path, f":{origin.span.line}{note}")] = (
+            None
+        )
+    out, last = [], ""
+    for path, rest in places:
+        out.append(rest if path == last else f"{path}{rest}")
+        last = path or last
+    return ", ".join(part for part in out if part)

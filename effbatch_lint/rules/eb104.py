@@ -49,8 +49,16 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
             declared_label(target, verdict.unit),
             related=factors(batch),
             notes=notes,
-            help=None if batch.layout.world.known else _help(batch, target, verdict.unit),
+            help=_countable(batch, verdict.unit) if batch.layout.world.known else _help(batch, target, verdict.unit),
         )
+
+
+def _countable(batch: Batch, unit: str) -> str | None:
+    """What can be declared of a batch whose items have no tokens."""
+    effective = batch.effective
+    if unit != "tokens" or batch.sequence_length is not None or effective.value is None:
+        return None
+    return f"declare the {batch.unit} instead: target={effective.value} is what is computed"
 
 
 def _help(batch: Batch, target: Target, unit: str) -> str:

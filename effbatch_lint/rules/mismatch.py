@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.diagnosis import any_term, factor_between
 from effbatch_lint.findings import Label
-from effbatch_lint.rules.context import declared_label, equation, factors
+from effbatch_lint.rules.context import declared_label, equation, factors, labels
 from effbatch_lint.targets.verdict import reach
 from effbatch_lint.terms import counted, shown
 
@@ -29,7 +29,7 @@ def mismatch(code: str, batch: Batch, context: Context, target: Target, verdict:
         notes.append(
             f"tokens: {shown(batch.effective.value)} x {shown(batch.sequence_length.value)} = {shown(computed)} per step"
         )
-    related = factors(batch)
+    related = [*_further(batch, verdict.unit), *factors(batch)]
     if between is not None:
         notes.append(_factor(target, computed, *between))
         for found in any_term(batch, context.recipe.launch, between[0]):
@@ -44,6 +44,19 @@ def mismatch(code: str, batch: Batch, context: Context, target: Target, verdict:
         notes=notes,
         help=reach(batch, target, verdict),
     )
+
+
+def _further(batch: Batch, unit: str) -> list[Label]:
+    """The places of the replicas or devices, where the run itself states them, and of what makes tokens of sequences."""
+    replicas, world, length = batch.layout.replicas, batch.layout.world, batch.sequence_length
+    out: list[Label] = []
+    if replicas.how == "read":
+        out += labels(replicas, counted(replicas.value, "replicas"))
+    elif world.known and world.how != "declared":
+        out += labels(world, counted(world.value, "devices"))
+    if unit == "tokens" and length is not None and length.known:
+        out += labels(length, f"sequence length {shown(length.value)}")
+    return out
 
 
 def _factor(target: Target, computed: Number, factor: int, larger: bool) -> str:  # noqa: FBT001 - a pair of diagnosis.factor_between

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.rules.context import Context, labels
-from effbatch_lint.terms import shown
+from effbatch_lint.terms import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def problems(batch: Batch, context: Context) -> Iterator[Finding]:
     """A finding for each problem of the batch, pointing at the first of its terms that stands in a file."""
     for problem in batch.all_problems:
-        placed = list({label.span: label for term in problem.terms for label in labels(term, _words(term))}.values())
+        found = (label for term in problem.terms for label in labels(term, _words(term, batch)))
+        placed = list({label.span: label for label in found}.values())
         yield context.finding(
             problem.code,
             problem.message,
@@ -29,7 +30,11 @@ def problems(batch: Batch, context: Context) -> Iterator[Finding]:
         )
 
 
-def _words(term: Term) -> str:
+def _words(term: Term, batch: Batch) -> str:
     if term.value is None:
-        return term.reason or "not known"
-    return f"{term.key}: {shown(term.value)}" if term.key else shown(term.value)
+        return term.reason or (term.key if term.how == "read" and term.key else "not known")
+    if term.key:
+        return f"{term.key}: {shown(term.value)}"
+    if term == batch.layout.replicas:
+        return counted(term.value, "replicas")
+    return f"{term.formula} = {shown(term.value)}" if term.formula else shown(term.value)

@@ -35,11 +35,12 @@ def findings(read: Read) -> list[Finding]:
 
 def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
     """The findings less those that an ignore comment covers; pragmas that do not exist, suppress nothing, guard nothing."""
-    holding: dict[str, list[Recipe]] = {}
+    holding: dict[str, list[Recipe]] = {}  # the recipes of a framework that is known, by their files
+    asked = {*read.failed, *read.given}
     for recipe in read.recipes:
-        for path in recipe.config.files:
+        asked.update(recipe.config.files)
+        for path in recipe.config.files if recipe.framework is not None else ():
             holding.setdefault(path, []).append(recipe)
-    asked = {*holding, *read.failed, *read.given}
     speaking = [d for d in read.files.documents if _speaks(d) and d.source.path in asked]
     if read.settings.path is not None:
         # A finding may point at a target in the settings, and a comment there may ask to be silent about it.
@@ -48,6 +49,7 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
         ]
     if not speaking:
         return found
+    refused = {unread.path: unread.reason for unread in read.unread if unread.refused}
     pragmas = [(document, read.files.pragmas(document)) for document in speaking]
     for document, stated in pragmas:
         found += [
@@ -56,7 +58,7 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
         ]
         if document.source.path not in read.failed:
             found += [
-                _said("EB104", UNCLAIMED, target.span, None)._replace(help=UNCLAIMED_HELP)
+                _unclaimed(target.span, refused.get(document.source.path))
                 for target in stated.targets
                 if not any(recipe.holds(target.span) for recipe in holding.get(target.span.path, ()))
             ]
@@ -72,6 +74,13 @@ UNCLAIMED = "a target is declared, and what it stands in is of no framework that
 UNCLAIMED_HELP = (
     "name the framework with --framework, or describe your trainer in the settings: [tool.effbatch-lint.custom]"
 )
+
+
+def _unclaimed(span: Span, refused: str | None) -> Finding:
+    """The finding for a target of which no recipe is known."""
+    if refused is None:
+        return _said("EB104", UNCLAIMED, span, None)._replace(help=UNCLAIMED_HELP)
+    return _said("EB104", f"a target is declared, and what it stands in is refused: {refused}", span, None)
 
 
 def _speaks(document: Document) -> bool:

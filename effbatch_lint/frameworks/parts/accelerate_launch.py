@@ -140,7 +140,7 @@ def other_world(config: Config, declared: tuple[Term, ...]) -> Iterator[Problem]
             "EB203",
             f"world-size {sizes} is declared, and accelerate's file starts {started}",
             (stated, declared[0]),
-            help=f"set num_processes to {sizes}, or declare world-size={shown(stated.value)}",
+            help=f"set num_processes to {sizes}, or declare world-size={stated.value}",
         )
 
 

@@ -21,11 +21,18 @@ def reconciled(stated: Term, launched: Term, keys: str) -> tuple[Term, tuple[Pro
         return stated.named("world_size"), ()
     if not stated.known or stated.value == launched.value:
         return launched, ()
+    # Plain digits: what is advised can be copied.
+    if launched.how == "declared":
+        other = f"world-size {shown(launched.value)} is declared"
+        advice = f"declare world-size={stated.value}, or set {keys} to {shown(launched.value)} devices"
+    else:
+        other = f"the job is started on {shown(launched.value)}"
+        advice = f"set {keys} to what is started, or start {shown(stated.value)} processes"
     problem = Problem(
         "EB203",
-        f"{keys} is {shown(stated.value)} devices, and the job is started on {shown(launched.value)}",
+        f"{keys} is {shown(stated.value)} devices, and {other}",
         (stated, launched),
         refuses=True,
-        help=f"set {keys} to what is started, or start {shown(stated.value)} processes",
+        help=advice,
     )
     return launched, (problem,)
