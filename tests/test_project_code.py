@@ -122,3 +122,19 @@ def test_a_search_path_of_the_settings() -> None:
         }
     )
     assert batches("conf/train.yaml") == {"conf/train.yaml": 16}
+
+
+@pytest.mark.parametrize(
+    "constants", ["A = os.path.join(A, 'x')", "A = str(B)\nB = os.path.join(A, 'x')", "A = B\nB = A"]
+)
+def test_constants_made_of_themselves_tell_nothing(constants: str) -> None:
+    main = f"import hydra, os\n{constants}\n@hydra.main(config_path=A, config_name=A)\ndef main(cfg): ...\n"
+    write({"conf/train.yaml": f"defaults: [_self_]\ndata: {{batch_size: 4}}\n{TRAINER}", "train.py": main})
+    assert [finding.code for finding in effbatch_lint.check(["conf/train.yaml"]).findings] == []
+
+
+def test_a_decorated_function_is_no_plain_arithmetic() -> None:
+    code = "@cached\ndef twice(x):\n    return x * 2\nOmegaConf.register_new_resolver('twice', twice)\n"
+    config = f"defaults: [_self_]\ndata: {{batch_size: '${{twice:4}}'}}\n{TRAINER}"
+    write({"conf/train.yaml": config, "setup_it.py": code})
+    assert batches("conf/train.yaml") == {"conf/train.yaml": None}

@@ -371,3 +371,32 @@ def test_a_groups_file_of_the_whole_config_is_no_root(tmp_path: Path) -> None:
     (tmp_path / "backend" / "verl.yaml").write_text(part, encoding="utf-8")
     found = effbatch_lint.check([tmp_path]).findings
     assert [finding.code for finding in found if finding.severity == "error"] == []
+
+
+def test_a_program_may_name_a_primary_without_a_defaults_list(tree: Path) -> None:
+    write(
+        tree,
+        {
+            "plain/config.yaml": "trainer: {_target_: lightning.Trainer, devices: 2}\ndata: {batch_size: 4}\n",
+            "plain/exp/x.yaml": "# @package _global_\n# effbatch: target=16\ndata: {batch_size: 16}\n",
+            "train.py": (
+                "import hydra\n@hydra.main(config_path='plain', config_name='config', version_base=None)\ndef main(c): ...\n"
+            ),
+        },
+    )
+    assert check("plain/exp/x.yaml") == (
+        [("EB101", "plain/config.yaml with exp=x")],
+        ["plain/config.yaml with exp=x"],
+    )
+
+
+def test_below_a_folder_that_a_program_names_the_tree_above_has_no_say(tree: Path) -> None:
+    write(
+        tree,
+        {
+            "conf/sub/ft.yaml": "defaults: [_self_, {data: b}]\ntrainer: {_target_: lightning.Trainer, devices: 2}\n",
+            "conf/sub/data/b.yaml": "batch_size: 4\n",
+            "ft.py": "import hydra\n@hydra.main(config_path='conf/sub', config_name='ft', version_base=None)\ndef f(c): ...\n",
+        },
+    )
+    assert runs("conf/sub/data/b.yaml") == {"conf/sub/ft.yaml": 8}

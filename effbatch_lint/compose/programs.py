@@ -99,8 +99,11 @@ def _text(node: ast.expr | None, folder: str, tree: ast.Module) -> str | None:
         case ast.Constant(value=str() as text):
             return text
         case ast.Name(id=name):
-            value = next((one.value for one in tree.body if _assigns(one, name) and isinstance(one, ast.Assign)), None)
-            return _text(value, folder, tree) if value is not None and not isinstance(value, ast.Name) else None
+            found = next((one for one in tree.body if isinstance(one, ast.Assign) and _assigns(one, name)), None)
+            if found is None or isinstance(found.value, ast.Name):
+                return None
+            # A constant may be made of others, and not of itself.
+            return _text(found.value, folder, ast.Module([one for one in tree.body if one is not found], []))
         case ast.Call(func=function, args=[first, *rest]) if dotted(function).endswith("path.join"):
             parts = [folder if _own_folder(first) else _text(first, folder, tree)]
             parts += [_text(part, folder, tree) for part in rest]

@@ -80,6 +80,8 @@ def _operation(function: ast.expr, functions: Mapping[str, ast.FunctionDef]) -> 
         return _refuse("the project registers code for it")
     definition = functions.get(function.id)
     if definition is not None:
+        if definition.decorator_list:
+            return _refuse("the project decorates its function")
         *before, last = definition.body
         documented = all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in before)
         if documented and isinstance(last, ast.Return) and last.value is not None:

@@ -87,11 +87,25 @@ class Trees:
             folders.append(at)
             at = os.path.dirname(at)
         highest = True
-        for at in self._roots(folders):
+        for at in self._roots(folders) or self._named_roots(path, folders):
             folder = self._folders[at].without(path, experiments=highest)
             if folder.primaries:
                 highest = False
                 yield folder
+
+    def _named_roots(self, path: str, folders: list[str]) -> list[str]:
+        """Above an experiment, the folder of a program whose primary config has no defaults list: ``+experiment=large``."""
+        if not is_experiment(self._call.files.peek(path) or b""):
+            return []
+        for at in folders:
+            programs = self._call.code.of(at).programs(at)
+            names = dict.fromkeys(f"{os.path.splitext(name)[0]}.yaml" for one in programs for name in one.names)
+            paths = [os.path.join(at, name) for name in names]
+            found = [Primary(one, self._call) for one in paths if one != path and os.path.isfile(one)]
+            if found:
+                self._folders[at] = _Folder(at, self._call, found)
+                return [at]
+        return []
 
     def _roots(self, folders: list[str]) -> list[str]:
         """Those that hold primary configs, the highest first; below a folder that a program names, only what lies there."""
