@@ -27,6 +27,7 @@ from effbatch_lint.frameworks.parts.nemo_automodel.layout import layout
 from effbatch_lint.terms import product, unknown
 
 if TYPE_CHECKING:
+    from effbatch_lint.batch import Unit
     from effbatch_lint.compose.config import Config
     from effbatch_lint.launch import Launch
     from effbatch_lint.terms import Term
@@ -79,7 +80,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     )
 
 
-def _unit(config: Config) -> str:
+def _unit(config: Config) -> Unit:
     """Rows of tokens; in a diffusion recipe (``flow_matching``) images, or what its loader gives (videos)."""
     if not config.has("flow_matching"):
         return "sequences"
