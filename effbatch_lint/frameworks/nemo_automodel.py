@@ -27,6 +27,7 @@ from effbatch_lint.frameworks.parts.nemo_automodel.layout import layout
 from effbatch_lint.terms import product, unknown
 
 if TYPE_CHECKING:
+    from effbatch_lint.batch import Unit
     from effbatch_lint.compose.config import Config
     from effbatch_lint.launch import Launch
     from effbatch_lint.terms import Term
