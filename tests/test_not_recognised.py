@@ -28,7 +28,8 @@ def test_the_switches_of_another_program_are_no_deepspeed_file(tmp_path: Path) -
     """--zero_optimization without a value configures that program: which JSON it hands over stands elsewhere."""
     script = tmp_path / "run.sh"
     script.write_text(
-        "deepspeed --num_gpus 4 pretrain.py --batch-size 8 --fp16 --zero_optimization $EXTRA\n", encoding="utf-8"
+        "deepspeed --num_gpus 4 pretrain.py --model-parallel-size 2 --num-layers 24 --batch-size 8 --fp16 --zero_optimization $EXTRA\n",
+        encoding="utf-8",
     )
     assert [recipe.batches for recipe in effbatch_lint.explain([script])] == [()]
     assert effbatch_lint.check([script]).findings == []
