@@ -12,6 +12,7 @@ TEXTS = {
     "optimizer-by-name.json": '{"train_batch_size": 64, "gradient_accumulation_steps": 4, "optimizer": "adamw", "lr": 0.1}',
     "half-precision-switch.json": '{"train_batch_size": 64, "fp16": true, "gradient_clipping": 1.0}',
     "other-trainer.yaml": "trainer: {_target_: my.lib.Trainer, devices: 8, max_epochs: 3}\ndata: {batch_size: 4}\n",
+    "vocabulary.json": '{"model": 288, "b": 65, "aa": 7252, "opt": 1413, "sched": 9000, "step": 12, "lr": 99}',
     "composer-trainer.yaml": "trainer: {_target_: composer.Trainer, max_epochs: 3, devices: 8}\ndata: {batch_size: 4}\n",
 }
 
@@ -41,3 +42,14 @@ def test_no_training(name: str, tmp_path: Path) -> None:
     (tmp_path / "run.sh").write_text(SCRIPTS[name], encoding="utf-8")
     assert [recipe.framework for recipe in effbatch_lint.explain([tmp_path / "run.sh"])] == [None]
     assert effbatch_lint.check([tmp_path / "run.sh"]).findings == []
+
+
+def test_the_switches_of_another_program_are_no_deepspeed_file(tmp_path: Path) -> None:
+    """--zero_optimization without a value configures that program: which JSON it hands over stands elsewhere."""
+    script = tmp_path / "run.sh"
+    script.write_text(
+        "deepspeed --num_gpus 4 pretrain.py --model-parallel-size 2 --num-layers 24 --batch-size 8 --fp16 --zero_optimization $EXTRA\n",
+        encoding="utf-8",
+    )
+    assert [recipe.batches for recipe in effbatch_lint.explain([script])] == [()]
+    assert effbatch_lint.check([script]).findings == []

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
+from effbatch_lint.documents.document import kind_of
 from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, leaves
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.deepspeed import json as deepspeed_json
@@ -55,8 +56,15 @@ def recognise(config: Config) -> int:
         "zero_optimization", "fp16", "bf16", "optimizer", "scheduler", "steps_per_print", "gradient_clipping",
         "wall_clock_breakdown", "tensor_parallel", "elasticity", "zero_allow_untested_optimizer",
     )  # fmt: skip
-    own = config.count(MICRO, "zero_optimization") or config.flag("elasticity.enabled") or (numbers and rest)
+    own = config.count(MICRO) or _sharded(config) or config.flag("elasticity.enabled") or (numbers and rest)
     return numbers + rest if own else 0
+
+
+def _sharded(config: Config) -> bool:
+    """``zero_optimization`` of a file, where the first releases also took true; a script's switch is its program's own."""
+    return config.has("zero_optimization") and (
+        isinstance(config.node("zero_optimization"), Mapping) or kind_of(config.path) != "shell"
+    )
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:

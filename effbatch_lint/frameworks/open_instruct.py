@@ -37,6 +37,8 @@ _OWN = (
     "dataset_mixer_list", "mixer_list", "hf_metadata_dataset", "add_bos", "use_flash_attn", "num_epochs",
     "keep_last_n_checkpoints", "chat_template_name", "clean_checkpoints_at_end",
 )  # fmt: skip
+# What every training loop descended from accelerate's examples has.
+_EXAMPLES = ("with_tracking", "checkpointing_steps")
 _PAIRS = ("beta", "dpo_beta", "loss_type", "dpo_loss_type", "gamma_beta_ratio", "dpo_use_paged_optimizer")
 _ROLLOUT = ("num_unique_prompts_rollout", "num_samples_per_prompt_rollout", "num_learners_per_node")
 
@@ -50,6 +52,8 @@ def recognise(config: Config) -> int:
     if config.count(*_ROLLOUT) > 1:
         return config.count(*_ROLLOUT, "num_mini_batches", "response_length", "pack_length", MICRO)
     own = config.count(*_OWN)
+    if own == config.count(*_EXAMPLES):
+        return 0
     if own < 2 or not config.count("use_slow_tokenizer", "with_tracking", "hf_metadata_dataset", "mixer_list"):  # noqa: PLR2004 - one is a coincidence
         return 0
     return config.count(MICRO, ACCUMULATION) and own + config.count(MICRO, ACCUMULATION, "max_seq_length")

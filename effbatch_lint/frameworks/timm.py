@@ -51,8 +51,8 @@ def recognise(config: Config) -> int:
     model = config.node("model")
     names = {hyphenated(key) for key in config.root.entries}
     found = len(names & _KEYS)
-    if not isinstance(model, Scalar) or names & _OTHERS:
-        return 0
+    if not isinstance(model, Scalar) or isinstance(config.value("model"), int) or names & _OTHERS:
+        return 0  # a vocabulary has every word, "model" among them, with a number
     enough = found > 1 or (found and names & {"b", "vb", ACCUMULATION, "opt"})
     return found + len(names & _COMMON) if enough else 0
 

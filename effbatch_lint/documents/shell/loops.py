@@ -28,7 +28,9 @@ def for_statement(shell: Interpreter, code: Code, node: Node, state: State) -> l
         header = code.text.slice(code.end(opening), code.start(body)).strip(" \t\n;")
         values = expansion.all_fields(words.split(header), state)
     states = [state]
-    for value in values[: shell.rounds()]:
+    for done, value in enumerate(values):
+        if done >= shell.rounds():  # asked anew in each round: what is inside it may have used up the patience
+            break
         if value.unset:
             continue
         if value.known or node.children[0].type == "for":

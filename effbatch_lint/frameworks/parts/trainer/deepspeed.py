@@ -39,7 +39,7 @@ def named(config: Config, key: str = "deepspeed") -> Named:
     A file that is not in the project leaves the batch as the arguments give it: Trainer refuses numbers that differ,
     so that only AutoTP could change the batch, and it is taken as off unless the file's name speaks of it.
     """
-    if not config.has(key):
+    if not config.has(key) or config.flag(key):  # a bare switch of the script's own parser names no file
         return Named(None, None)
     found = config.companion(key)
     if found is not None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 COMPLETIONS = ("num_generations", "max_completion_length", "reward_funcs", "steps_per_generation")
 PAIRS = ("max_prompt_length", "loss_type", "cpo_alpha", "simpo_gamma", "ref_model_mixup_alpha", "rpo_alpha")
+# trl's reward trainer, and the reward model of DeepSpeed-Chat (which pads OPT's rows at their beginning).
+REWARD = ("center_rewards_coefficient", "num_padding_at_beginning")
 LABELLED = ("desirable_weight", "undesirable_weight")
 LENGTHS = ("max_seq_length", "max_length", "cutoff_len", "model_max_length", "block_size", "max_seq_len")
 
@@ -40,7 +42,7 @@ def example_of(config: Config) -> Example:
         # The prompt has no limit of its own in a GRPOConfig: a completion's tokens cannot be bounded.
         group = config.integer("num_generations") if config.has("num_generations") else None
         return Example("completions", per_prompt=group)
-    if stage in ("dpo", "rm") or config.has("center_rewards_coefficient"):
+    if stage in ("dpo", "rm") or config.has(*REWARD):
         return Example("pairs", 2, length)
     if config.has("beta") and not (loss == "kto" or config.count(*LABELLED)):
         return Example("pairs", 2, length) if config.count(*PAIRS) else Example("samples")
