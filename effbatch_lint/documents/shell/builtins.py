@@ -170,7 +170,7 @@ def _set(call: Call) -> None:
         if word.chars.startswith(("-", "+")):
             if "a" in word.chars[1:]:
                 call.state.allexport = word.chars.startswith("-")
-        elif index == 0 or arguments[index - 1].chars[-1:] != "o":
+        elif index == 0 or not re.match(r"[-+]\w*o", arguments[index - 1].chars):
             call.state.arguments = arguments[index:]
             return
 
