@@ -72,9 +72,15 @@ def _launcher(start: Start, module: str) -> Start | None:
             # Determined starts a process per slot; the manifest says how many.
             return start.left(_after_launcher(start))
         case "coverage" | "debugpy" | "cProfile" | "pdb" | "memory_profiler" | "scalene":
-            following = next((index for index, word in enumerate(start.words) if word.chars == "-m" and index), None)
-            if following is not None:
-                return start.left((written("python"), *start.words[following:]))
+            return under(start)
+    return None
+
+
+def under(start: Start) -> Start | None:
+    """The program under a profiler or a debugger (``coverage run --source=pkg train.py``); None without one."""
+    for at, word in enumerate(start.words):
+        if at and (word.chars == "-m" or word.chars.endswith(".py")):
+            return start.left((written("python"), *start.words[at:]))
     return None
 
 

@@ -191,6 +191,8 @@ def _step(start: Start) -> Start | Launch | None:
         return clis.other(start)
     if python.is_python(name):
         return python.peel(start)
+    if name in ("coverage", "debugpy", "scalene"):
+        return python.under(start)
     wrapped = wrappers.peel(start)
     if wrapped is not None:
         return wrapped
