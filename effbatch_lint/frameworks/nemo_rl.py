@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout
+from effbatch_lint.documents.document import kind_of
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.megatron.layout import indivisible_groups
 from effbatch_lint.frameworks.parts.megatron.microbatches import constant
@@ -51,6 +52,9 @@ def recognise(config: Config) -> int:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """The policy's batch, and that of PPO's value model."""
+    if kind_of(config.path) == "shell" and "config" not in launch.overrides:
+        # examples/run_grpo.py and the others: without --config, a file beside the program is the base of the words.
+        config = config.hiding(f"the config that {launch.program} takes without --config may set it")
     algorithm = next((name for name in _ALGORITHMS if config.has(name)), "")
     world, problems = policy_devices(config, algorithm, launch.world_size)
     policy = _batch(config, "policy", algorithm, world, launch)

@@ -33,9 +33,12 @@ def peel(start: Start) -> Start:
         name = start.words[at].chars.lstrip("-")
         at += 1
         if name in _TWO:
-            if name in ("genv", "env") and at + 1 < len(start.words):
+            equals = start.words[at].chars.find("=") if at < len(start.words) and name not in ("mca", "gmca") else -1
+            if equals > 0:  # MVAPICH's spelling: `-env NAME=VALUE`
+                environment[start.words[at].chars[:equals]] = start.words[at].slice(equals + 1)
+            elif name in ("genv", "env") and at + 1 < len(start.words):
                 environment[start.words[at].display] = start.words[at + 1]
-            at += 2
+            at += 1 if equals > 0 else 2
         elif name == "x" and at < len(start.words):
             word = start.words[at]
             at += 1

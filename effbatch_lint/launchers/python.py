@@ -78,12 +78,15 @@ def _launcher(start: Start, module: str) -> Start | None:
             )
             return start.left(start.words[after + 1 :])._replace(launcher="xla_dist", world_size=world, processes=world)
         case "coverage" | "debugpy" | "cProfile" | "pdb" | "memory_profiler" | "scalene":
-            following = next((index for index, word in enumerate(start.words) if word.chars == "-m" and index), None)
-            following = following or next(
-                (index for index, word in enumerate(start.words) if word.chars.endswith(".py") and index), None
-            )
-            if following is not None:
-                return start.left((written("python"), *start.words[following:]))
+            return under(start)
+    return None
+
+
+def under(start: Start) -> Start | None:
+    """The program under a profiler or a debugger (``coverage run --source=pkg train.py``); None without one."""
+    for at, word in enumerate(start.words):
+        if at and (word.chars == "-m" or word.chars.endswith(".py")):
+            return start.left((written("python"), *start.words[at:]))
     return None
 
 

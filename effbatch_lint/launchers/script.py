@@ -32,11 +32,14 @@ from effbatch_lint.source import Source, Unreadable, decode
 if TYPE_CHECKING:
     from effbatch_lint.documents.shell.script import Script
     from effbatch_lint.files import Files
+    from effbatch_lint.source import Span
 
 _LAUNCHER = re.compile(
     r"^[^#\n]*\b(?:torchrun|accelerate launch|deepspeed|srun|mpirun|torch\.distributed)\b", re.MULTILINE
 )
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh"))
+# What gives a part of the job's nodes to another program while the training runs (`srun -N 1 vllm serve &`).
+_STEPS = frozenset(("srun", "ssh", "pdsh", "mpirun", "mpiexec"))
 # A script that starts itself, or scripts that start each other.
 MAX_DEPTH = 8
 MAX_LAUNCHES = 200
@@ -51,6 +54,7 @@ class Started(NamedTuple):
         written: the files that the script writes, by the name that it uses.
         variables: what the script's variables hold at its end, for a script that hands them to one that is not here.
         directives: what it asks its scheduler for, and the ``#SBATCH`` lines that come too late to be read.
+        beside: where it starts job steps that run beside the others, on nodes of their own perhaps.
     """
 
     launches: list[Launch]
@@ -58,6 +62,7 @@ class Started(NamedTuple):
     written: Mapping[str, Text]
     variables: Mapping[str, Text] = {}
     directives: Directives = Directives()
+    beside: frozenset[Span | None] = frozenset()
 
 
 def launches(
@@ -112,7 +117,8 @@ def started(
         found.extend(() if handed_over is None else (handed_over,))
     numbers = words.numbers(followed.variables)
     kept = [launch._replace(numbers=numbers) for launch in _distinct(found)]
-    return Started(kept, problems, followed.files, followed.variables, followed.directives)
+    beside = frozenset(command.span for command in followed.commands if command.background and command.name in _STEPS)
+    return Started(kept, problems, followed.files, followed.variables, followed.directives, beside)
 
 
 def _distinct(found: list[Launch]) -> list[Launch]:
@@ -191,6 +197,8 @@ def _step(start: Start) -> Start | Launch | None:
         return clis.other(start)
     if python.is_python(name):
         return python.peel(start)
+    if name in ("coverage", "debugpy", "scalene"):
+        return python.under(start)
     wrapped = wrappers.peel(start)
     if wrapped is not None:
         return wrapped

@@ -75,10 +75,22 @@ def srun(start: Start) -> Start:
     if tasks is None and nodes is not None:
         tasks = nodes if per_node is None else product(nodes, per_node)
     world = _world(nodes, devices, tasks, per_node)
+    if step.nodes is not None and job is not None:
+        # A step that names its own nodes is a part of the job: the launcher below must agree with the step.
+        start = start._replace(step=_part(job, step))
     return start.left(rest)._replace(
         launcher="srun", nodes=nodes, devices=devices, world_size=world,
         processes=tasks or unknown("the number of tasks is not stated"),
     )  # fmt: skip
+
+
+def _part(job: Allocation, step: Allocation) -> Allocation:
+    """What a step is given; more nodes than the job has, it is not."""
+    nodes = step.nodes
+    if nodes is None or (job.nodes is not None and (job.nodes.value or 0) < (nodes.value or 0)):
+        return job
+    per_node = step.devices_per_node or job.devices_per_node
+    return Allocation(nodes, per_node, product(nodes, per_node) if per_node is not None else job.devices)
 
 
 def _world(nodes: Term | None, devices: Term | None, tasks: Term | None, per_node: Term | None) -> Term | None:

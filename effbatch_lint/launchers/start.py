@@ -63,6 +63,7 @@ class Start(NamedTuple):
         world_size, nodes, devices, processes: what that launcher said.
         options: that launcher's own flags.
         accelerate: the accelerate file, with the flags on top.
+        step: the part of the job's nodes that an ``srun`` above asks for.
         hidden: a word that is not known and stands where options may: nothing that is absent can be trusted then.
     """
 
@@ -77,6 +78,7 @@ class Start(NamedTuple):
     processes: Term | None = None
     options: tuple[Argument, ...] = ()
     accelerate: Config | None = None
+    step: Allocation | None = None
     hidden: Text | None = None
 
     @property
@@ -133,7 +135,8 @@ class Start(NamedTuple):
             processes=self.processes or unknown("the number of processes is not stated"),
             arguments=found,
             options=self.options,
-            allocation=self.job.allocation,
+            # Ray's head is started on one node of the cluster that trains.
+            allocation=self.job.allocation if self.step is None or self.launcher == "ray" else self.step,
             span=self.command.span,
             script=self.job.source.path,
             conditions=self.command.conditions,

@@ -52,6 +52,13 @@ _RUNNERS: dict[str, frozenset[str]] = {
     "mamba": frozenset(("-n", "--name", "-p", "--prefix", "--cwd")),
 }  # fmt: skip
 
+_XARGS = frozenset(("-n", "-I", "-P", "-L", "-d", "-a", "-s", "-E"))
+# Switches of `docker run` and `docker exec`; every other option takes a value.
+_DOCKER = frozenset((
+    "rm", "it", "ti", "i", "t", "d", "dit", "itd", "P", "detach", "interactive", "tty", "privileged", "init", "read-only",
+    "no-healthcheck", "oom-kill-disable", "publish-all", "quiet", "q", "sig-proxy", "help", "disable-content-trust",
+))  # fmt: skip
+
 
 def peel(start: Start) -> Start | None:
     """The program below a wrapper; None when the word is none."""
@@ -64,6 +71,10 @@ def peel(start: Start) -> Start | None:
         return start.left(rest)
     if name in _RUNNERS:
         return _run(start, _RUNNERS[name])
+    if name in ("docker", "podman", "nerdctl"):
+        return _container(start)
+    if name == "xargs":
+        return start.left(_after_options(start.words[1:], _XARGS, 0))
     if name in ("ssh", "pdsh"):
         return _remote(start, name)
     return None
@@ -124,6 +135,23 @@ def _run(start: Start, valued: frozenset[str]) -> Start | None:
     elif rest and rest[0].chars.endswith(".py"):
         rest = (written("python"), *rest)
     return start.left(rest)
+
+
+def _container(start: Start) -> Start | None:
+    """``docker run [options] image command``: ``-e NAME=VALUE`` sets the environment."""
+    words = start.words[1:]
+    if not words or words[0].chars not in ("run", "exec"):
+        return None
+    environment = dict(start.environment)
+    at = 1
+    while at < len(words) and words[at].chars.startswith("-"):
+        name, equals, _ = words[at].chars.partition("=")
+        value = words[at].slice(len(name) + 1) if equals else words[at + 1] if at + 1 < len(words) else None
+        assignment = None if value is None else shell_words.ASSIGNMENT.match(value.chars)
+        if name in ("-e", "--env") and value is not None and assignment is not None:
+            environment[assignment[1]] = value.slice(assignment.end())
+        at += 1 if equals or name.lstrip("-") in _DOCKER else 2
+    return start.left(words[at + 1 :])._replace(environment=environment)
 
 
 def _remote(start: Start, name: str) -> Start:

@@ -46,7 +46,8 @@ def candidates(document: Document, call: Call, read: Read) -> list[Candidate]:
     started = _started(document, call)
     found: list[Candidate] = []
     for launch in started.launches:
-        found += runs(launch_lines.of(launch, document, call.files), call)
+        line = launch_lines.of(launch, document, call.files)
+        found += runs(line._replace(alone=not started.beside - {launch.span}), call)
     if found or document.source.real in call.handed:
         read.errors.extend(started.problems)
     if not found:
@@ -77,7 +78,7 @@ def _told_apart(found: list[Candidate]) -> list[Candidate]:
         assert line is not None
         span = line.launch.span
         name = f"{line.script.source.path}:{span.line}" if span is not None else line.script.source.path
-        line = line._replace(alone=bare < 2)  # noqa: PLR2004 - as above
+        line = line._replace(alone=line.alone and bare < 2)  # noqa: PLR2004 - as above
         out.append(candidate._replace(launched=line, name=name))
     return out
 

@@ -75,3 +75,11 @@ def test_every_script_of_the_corpus_is_read() -> None:
         if found.code == "EB901"
     ]
     assert unreadable == []
+
+
+def test_a_script_of_another_shell_need_not_be_valid_bash(tmp_path: Path) -> None:
+    text = "for name path in ${(kv)tasks}; do\n  torchrun --nproc_per_node 8 train.py $path\ndone\n"
+    (tmp_path / "a.sh").write_text(f"#!/usr/bin/env zsh\n{text}", encoding="utf-8")
+    (tmp_path / "b.sh").write_text(f"#!/bin/bash\n{text}", encoding="utf-8")
+    assert not effbatch_lint.check([tmp_path / "a.sh"]).findings
+    assert [each.code for each in effbatch_lint.check([tmp_path / "b.sh"]).findings] == ["EB901"]

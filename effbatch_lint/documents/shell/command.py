@@ -24,6 +24,7 @@ class Command(NamedTuple):
         stdin: what is fed to it, when the script says so (a here-document).
         directory: the folder in which it runs; None when that is where the script was started.
         files: the files that the script has written so far, by the name it uses.
+        background: whether the script goes on while it runs (``&``).
     """
 
     words: tuple[Text, ...]
@@ -34,6 +35,7 @@ class Command(NamedTuple):
     stdin: Text | None = None
     directory: Text | None = None
     files: Mapping[str, Text] = {}
+    background: bool = False
 
     @property
     def name(self) -> str:

@@ -85,7 +85,10 @@ class Interpreter:
             active = [state for state in states if state.signal is None]
             if not active:
                 break
+            before = len(self.commands)
             after = [result for state in active for result in self.statement(code, node, state)]
+            if node.next_sibling is not None and node.next_sibling.type == "&":
+                self.commands[before:] = [each._replace(background=True) for each in self.commands[before:]]
             states = settled([*after, *(state for state in states if state.signal is not None)])
         return states
 

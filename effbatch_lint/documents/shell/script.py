@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.documents.shell import directives as scheduler
@@ -111,7 +112,9 @@ def follow(
 
 
 def errors(text: Text, source: Source) -> list[Unreadable]:
-    """The first place that is no valid bash."""
+    """The first place that is no valid bash; none in a script of another shell, which need not be."""
+    if re.match(r"#![^\n]*\b(?:zsh|fish|t?csh)\b", text.chars):
+        return []
     code = Code(text)
     for node in code.errors():
         place = text.place(code.start(node)) or source.span()

@@ -30,6 +30,8 @@ STATEMENTS = SIMPLE | frozenset((
 ))  # fmt: skip
 REDIRECTIONS = frozenset(("file_redirect", "heredoc_redirect", "herestring_redirect"))
 
+_CONTINUED = re.compile(r"<<<[ \t]*\\\n")
+
 
 class Code:
     """A parsed stretch of script: the text and its tree."""
@@ -40,6 +42,9 @@ class Code:
         self.text = text
         # A placeholder would swallow the rest of the script as a redirection.
         chars = PLACEHOLDER.sub(lambda found: "_" * len(found[0]), text.chars) if "<" in text.chars else text.chars
+        if "<<<" in chars:
+            # The grammar wants a here-string's word on the line of its operator; bash goes on behind a backslash.
+            chars = _CONTINUED.sub(lambda found: f"<<<{' ' * (len(found[0]) - 3)}", chars)
         data = chars.encode("utf-8", "replace")
         self.root: Node = _parser().parse(data).root_node
         # Where bytes and characters part: the byte after each character of several, and the surplus so far.
