@@ -62,6 +62,12 @@ class Term(NamedTuple):
         """The places in files that decided this number, in order, each once."""
         return tuple(dict.fromkeys(origin.span for origin in self.origins if origin.span is not None))
 
+    @property
+    def written(self) -> str | None:
+        """The key as it is spelled where the number stands; the framework's own name for it where that is no key."""
+        spelled = self.origins[0].key if self.how == "read" and self.origins else None
+        return spelled or self.key
+
     def named(self, key: str) -> Term:
         """The same term under another name."""
         return self._replace(key=key)
