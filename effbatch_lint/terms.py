@@ -110,6 +110,14 @@ def counted(value: Number | None, unit: str) -> str:
     return f"{shown(value)} {unit.removesuffix('s') if value == 1 else unit}"
 
 
+def near(value: Number | None, of: Number | None) -> str:
+    """The multiples of ``of`` next to a number, for an advice: ``96 or 128``; one of them where the other is zero."""
+    if value is None or not of:
+        return "?"
+    below = value // of * of
+    return " or ".join(shown(multiple) for multiple in (below, below + of) if multiple > 0)
+
+
 def unknown(reason: str, *origins: Origin, key: str | None = None) -> Term:
     """A number that cannot be known, and why."""
     return Term(None, "unknown", origins, None, reason, key)
