@@ -199,7 +199,9 @@ def target(text: str | int | None) -> Target | None:
     quantity = parse_quantity(str(text))
     if quantity is None:
         raise UsageError(f"--target {text}: no number with a unit, such as 2048, '2048 sequences', '8.4M tokens'")
-    return Target(quantity, Origin(None, None, f"--target {text}"), "argument")
+    return Target(
+        quantity, Origin(None, None, f'--target "{text}"' if " " in str(text) else f"--target {text}"), "argument"
+    )
 
 
 def settings(given: argparse.Namespace) -> Settings:

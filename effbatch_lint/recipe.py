@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from effbatch_lint.launch import Launch
     from effbatch_lint.source import Span
     from effbatch_lint.targets.target import Target
+    from effbatch_lint.terms import Term
 
 
 class Recipe(NamedTuple):
@@ -30,6 +31,7 @@ class Recipe(NamedTuple):
         missing: files that the config names and the project does not hold: (key, name).
         notes: what refuses nothing and should be known of how it was composed.
         remarking: the files whose comments speak of this run.
+        other_sizes: the other world sizes for which the same files are checked, each a recipe of its own.
     """
 
     path: str
@@ -44,6 +46,7 @@ class Recipe(NamedTuple):
     notes: tuple[Note, ...] = ()
     remarking: tuple[str, ...] = ()
     lines: tuple[int, int] | None = None
+    other_sizes: tuple[Term, ...] = ()
 
     def holds(self, span: Span) -> bool:
         """Whether a place is a part of this run: in one of its files, and not in another document of the config's own."""

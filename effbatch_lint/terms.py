@@ -62,6 +62,12 @@ class Term(NamedTuple):
         """The places in files that decided this number, in order, each once."""
         return tuple(dict.fromkeys(origin.span for origin in self.origins if origin.span is not None))
 
+    @property
+    def written(self) -> str | None:
+        """The key as it is spelled where the number stands; the framework's own name for it where that is no key."""
+        spelled = self.origins[0].key if self.how == "read" and self.origins else None
+        return spelled or self.key
+
     def named(self, key: str) -> Term:
         """The same term under another name."""
         return self._replace(key=key)
@@ -102,6 +108,14 @@ def shown(value: Number | None) -> str:
 def counted(value: Number | None, unit: str) -> str:
     """The number with its unit: ``2,048 sequences``, ``1 sequence``."""
     return f"{shown(value)} {unit.removesuffix('s') if value == 1 else unit}"
+
+
+def near(value: Number | None, of: Number | None) -> str:
+    """The multiples of ``of`` next to a number, for an advice: ``96 or 128``; one of them where the other is zero."""
+    if value is None or not of:
+        return "?"
+    below = value // of * of
+    return " or ".join(shown(multiple) for multiple in (below, below + of) if multiple > 0)
 
 
 def unknown(reason: str, *origins: Origin, key: str | None = None) -> Term:

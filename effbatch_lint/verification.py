@@ -52,13 +52,13 @@ def problem(config: object, world_size: int | None, target: str | int | None, fr
     if declared is None:
         return None if batch.effective.known else f"the effective batch is not known: {batch.effective.reason}"
     verdict = judge(batch, declared)
-    if verdict.kind == "meets":
+    if verdict.met:
         return None
     if verdict.computed.value is None:
         return f"{declared.words(verdict.unit)} declared, and the batch is not known: {verdict.computed.reason}"
-    found = f"{declared.words(verdict.unit)} declared, {shown(verdict.computed.value)} {verdict.unit} per optimizer step computed"
-    if verdict.factor is not None:
-        found += f": {verdict.factor.words} was counted as replicas"
+    found = f"{declared.words(verdict.unit)} per optimizer step declared, {shown(verdict.computed.value)} computed"
+    if verdict.factors:
+        found += f": {' or '.join(each.words for each in verdict.factors)} was counted as replicas"
     return found
 
 

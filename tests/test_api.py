@@ -167,9 +167,9 @@ def test_verify_is_silent_where_all_is_well(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"target": 65}, "65 sequences declared, 64 sequences per optimizer step computed"),
-        ({"target": 128}, "128 sequences declared, 64 sequences per optimizer step computed: tensor parallel 2 (parallelism.tp) was counted as replicas"),
-        ({"target": "1M tokens"}, "1M tokens declared, 65,536 tokens per optimizer step computed"),
+        ({"target": 65}, "65 sequences per optimizer step declared, 64 computed"),
+        ({"target": 128}, "128 sequences per optimizer step declared, 64 computed: the tensor-parallel degree (parallelism.tp) was counted as replicas"),
+        ({"target": "1M tokens"}, "1M tokens per optimizer step declared, 65,536 computed"),
         ({"target": 64, "world_size": 8}, "nanotron refuses this config: 8 replicas of 2 devices need 16 devices, and the job has 8"),
     ],
 )  # fmt: skip
@@ -177,7 +177,9 @@ def test_verify_raises_what_is_wrong(options: dict[str, Any], message: str) -> N
     for config in (NANOTRON, OmegaConf.create(NANOTRON)):
         with pytest.raises(BatchMismatch) as mismatch:
             effbatch_lint.verify(config, **options)
-        assert str(mismatch.value).startswith(message.split(": tensor", maxsplit=1)[0].split(", and", maxsplit=1)[0])
+        assert str(mismatch.value).startswith(
+            message.split(": the tensor", maxsplit=1)[0].split(", and", maxsplit=1)[0]
+        )
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,7 @@ def test_verify_says_what_is_not_known() -> None:
 
 def test_verify_takes_what_the_config_itself_declares() -> None:
     effbatch_lint.verify({**NANOTRON, "effbatch": {"target_global_batch": 64, "world_size": 16}})
-    with pytest.raises(BatchMismatch, match="65 sequences declared"):
+    with pytest.raises(BatchMismatch, match="65 sequences per optimizer step declared"):
         effbatch_lint.verify({**NANOTRON, "effbatch": {"target_global_batch": 65}})
 
 

@@ -137,9 +137,7 @@ def test_a_run_that_passes_prints_nothing(run: Run) -> None:
 def test_text(run: Run) -> None:
     status, out, err = run("check", "wrong.yaml")
     assert (status, err) == (1, "")
-    assert out.startswith(
-        "wrong.yaml:1:13: error[EB101] 65 sequences declared, 64 sequences per optimizer step computed\n"
-    )
+    assert out.startswith("wrong.yaml:1:13: error[EB101] 65 sequences per optimizer step declared, 64 computed\n")
     assert out.splitlines()[-1].startswith("1 error in 1 recipe (1 recipe checked, 1 file read) in ")
 
 
@@ -166,7 +164,7 @@ def test_concise_is_one_line_for_each_finding(run: Run) -> None:
     _, out, _ = run("check", "wrong.yaml", "missing.yaml", "--output-format", "concise")
     assert out.splitlines() == [
         "missing.yaml:1:1: error[EB901] the file cannot be opened: No such file or directory",
-        "wrong.yaml:1:13: error[EB101] 65 sequences declared, 64 sequences per optimizer step computed",
+        "wrong.yaml:1:13: error[EB101] 65 sequences per optimizer step declared, 64 computed",
     ]
 
 

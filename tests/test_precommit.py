@@ -120,7 +120,7 @@ def test_a_good_recipe_passes_and_a_changed_one_fails_and_says_why(
     repository.write("conf/train.yaml", GOOD.replace("steps: 4", "steps: 8"))
     status, out = repository.commit("twice the accumulation")
     assert status == 1
-    assert "conf/train.yaml:1:13: error[EB101] 64 sequences declared, 128 sequences per optimizer step computed" in out
+    assert "conf/train.yaml:1:13: error[EB101] 64 sequences per optimizer step declared, 128 computed" in out
     assert "gradient_accumulation_steps: 4 reaches 64 sequences on 8 devices" in out
 
     repository.write("conf/train.yaml", GOOD + "tensor_parallel_size: 4\n")
@@ -141,7 +141,7 @@ def test_a_changed_launch_script_fails(project: Callable[..., Project]) -> None:
     status, out = repository.commit("more devices")
     assert status == 1
     assert re.search(r"^effbatch-lint \(launch scripts\)\.+Failed$", out, re.MULTILINE)
-    assert "run.sh:2:13: error[EB101] 128 samples declared, 256 samples per optimizer step computed" in out
+    assert "run.sh:2:13: error[EB101] 128 samples per optimizer step declared, 256 computed" in out
     assert "--> conf/trainer.yaml" in out
 
     repository.write("run.sh", SCRIPT.replace("node 8", "node 16").replace("=128", "=256"))
@@ -157,7 +157,7 @@ def test_a_changed_config_fails_through_the_script_that_names_it(project: Callab
     shown = out[out.index("run.sh:2:13") :]
     assert shown == (
         """\
-run.sh:2:13: error[EB101] 128 samples declared, 64 samples per optimizer step computed
+run.sh:2:13: error[EB101] 128 samples per optimizer step declared, 64 computed
   |
 2 | # effbatch: target=128
   |             ^^^^^^^^^^ declared: 128 samples per optimizer step
@@ -168,12 +168,11 @@ run.sh:2:13: error[EB101] 128 samples declared, 64 samples per optimizer step co
 2 | per_device_train_batch_size: 4
   |                              - micro batch 4
 3 | gradient_accumulation_steps: 2
-  |                              - accumulation 2 (gradient_accumulation_steps)
+  |                              - accumulation 2
   |
   = computed: 4 x 2 x 8 = 64 samples (hf-trainer)
-  = 128 is 2 x 64
-  = 2 is accumulation 2 (gradient_accumulation_steps) of this run
-  help: gradient_accumulation_steps: 4 reaches 128 samples on 8 devices; or declare target=64
+  = 128 is 2 x 64, and 2 is the accumulation (gradient_accumulation_steps)
+  help: gradient_accumulation_steps: 4 in conf/trainer.yaml reaches 128 samples on 8 devices; or declare target=64
   page: effbatch-lint rule EB101
 
 1 error in 1 recipe (1 recipe checked, 3 files read) in 0.03 s
@@ -204,13 +203,15 @@ def test_a_changed_part_of_a_tree_fails_through_its_root(project: Callable[..., 
     repository.write("conf/data/base.yaml", "batch_size: 16\n")
     status, out = repository.commit("half the batch")
     assert status == 1
-    assert "conf/train.yaml:1:13: error[EB101] 256 samples declared, 128 samples per optimizer step computed" in out
+    assert "conf/train.yaml:1:13: error[EB101] 256 samples per optimizer step declared, 128 computed" in out
     assert "--> conf/data/base.yaml" in out
 
     repository.write("conf/data/base.yaml", "batch_size: 32\n")
     repository.write("conf/data/large.yaml", "batch_size: 128\n")
     status, out = repository.commit("twice the batch of the experiment")
     assert status == 1
-    assert "conf/experiment/large.yaml:2:13: error[EB101] 512 samples declared, 1,024 samples" in out
+    assert (
+        "conf/experiment/large.yaml:2:13: error[EB101] 512 samples per optimizer step declared, 1,024 computed" in out
+    )
     assert "--> conf/data/large.yaml" in out
     assert "in the recipe conf/train.yaml with experiment=large" in out

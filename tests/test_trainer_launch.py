@@ -60,7 +60,7 @@ def test_the_accumulation_that_deepspeed_is_told_must_be_the_argument() -> None:
         ARGUMENTS, "{distributed_type: DEEPSPEED, num_processes: 8, deepspeed_config: {gradient_accumulation_steps: 1}}"
     )
     assert found["effective_batch"] is None
-    assert found["refused"] == "accelerate tells DeepSpeed gradient_accumulation_steps 1, and the argument is 4"
+    assert found["refused"] == "gradient_accumulation_steps is 4, and accelerate tells DeepSpeed 1"
 
 
 def test_a_json_without_the_key_tells_deepspeed_1() -> None:
@@ -98,4 +98,4 @@ def test_split_batches_under_accelerate() -> None:
     arguments = "{output_dir: out, per_device_train_batch_size: 8, accelerator_config: {split_batches: true}}"
     found = answer(arguments, "{distributed_type: MULTI_GPU, num_processes: 3}")
     assert (found["micro_batch"], found["accumulation"], found["data_parallel"]) == (None, 1, 3)
-    assert "split over 3 replicas" in found["refused"]
+    assert "among 3 replicas" in found["refused"]

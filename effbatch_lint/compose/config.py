@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping as AbstractMapping
+from typing import TypeAlias
 
 from effbatch_lint.documents.nodes import Computed, Entry, Mapping, Node, Scalar, Sequence, entry_at
 from effbatch_lint.documents.scalars import MAX_DIGITS, Dialect, Value, resolve
@@ -30,6 +31,15 @@ Resolver = Callable[["Config", Scalar, str], "tuple[Value | Unresolved, tuple[Or
 Companion = Callable[[str, str], "Config | None"]
 """Finds and reads the file that a key names: ``(key, name) -> Config``, or None when the project has no such file."""
 
+Place: TypeAlias = "Span | int"
+"""Where a number stands, for :meth:`Config.assuming`: a span, or the node itself (its ``id``) when it has none of its own."""
+
+
+def assumed_at(assumed: AbstractMapping[Place, int], scalar: Scalar) -> int | None:
+    """The number that is taken instead of a scalar."""
+    found = assumed.get(id(scalar))
+    return assumed.get(scalar.span) if found is None and scalar.span is not None else found
+
 
 class Config:
     """One run's configuration.
@@ -42,9 +52,12 @@ class Config:
         overrides: the ``KEY=VALUE`` words that were applied, in order.
         unseen: sections (dotted, empty for the root) that hold more than the files show, each with the reason: a
             configuration that only the running program has. A key that is absent there is unknown, and no default.
+        assumed: numbers that are taken instead of what stands at these places (:func:`assumed_at`).
     """
 
-    __slots__ = ("_companion", "_resolver", "dialect", "files", "overrides", "path", "prefix", "root", "unseen")
+    __slots__ = (
+        "_companion", "_resolver", "assumed", "dialect", "files", "overrides", "path", "prefix", "root", "unseen",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -68,6 +81,13 @@ class Config:
         self.unseen = unseen
         self._resolver = resolver
         self._companion = companion
+        self.assumed: AbstractMapping[Place, int] = {}
+
+    def assuming(self, values: AbstractMapping[Place, int]) -> Config:
+        """The same configuration and companions as if these numbers stood at these places: to try what a change gives."""
+        changed = self._like(self.root, self.prefix, self.dialect)
+        changed.assumed = values
+        return changed
 
     def with_dialect(self, dialect: Dialect) -> Config:
         """The same configuration, its scalars typed as another loader would."""
@@ -102,10 +122,12 @@ class Config:
         return self._like(self.root, self.prefix, self.dialect, resolver)
 
     def _like(self, root: Mapping, prefix: str, dialect: Dialect, resolver: Resolver | None = None) -> Config:
-        return Config(
+        like = Config(
             root, self.path, dialect, files=self.files, overrides=self.overrides,
             resolver=resolver or self._resolver, companion=self._companion, prefix=prefix, unseen=self.unseen,
         )  # fmt: skip
+        like.assumed = self.assumed
+        return like
 
     # -- presence ----------------------------------------------------------------------------------------------
 
@@ -217,7 +239,8 @@ class Config:
         if not name or self._companion is None:
             return None
         try:
-            return self._companion(key, name)
+            found = self._companion(key, name)
+            return found.assuming(self.assumed) if found is not None and self.assumed else found
         except Unreadable as error:
             # References that form a cycle: it starts at this key.
             raise error.at(entry.value.span) if error.code == "EB902" and entry.value.span else error from None
@@ -240,6 +263,8 @@ class Config:
             return None
         if isinstance(value, Unresolved):
             return unknown(value.reason, *origins, key=key)
+        if value == "???":
+            return unknown(f"{origin.key} is ???, a value that must be given at start", *origins, key=key)
         if isinstance(value, str) and text_allowed:
             digits = value.strip().replace("_", "")
             if digits[digits[:1] in ("+", "-") :].isdecimal() and len(digits) < 20:  # noqa: PLR2004 - no batch has twenty digits
@@ -251,6 +276,9 @@ class Config:
         return Term(value, "read", origins, None, None, key)
 
     def _typed(self, scalar: Scalar, key: str) -> tuple[Value | Unresolved, tuple[Origin, ...]]:
+        assumed = assumed_at(self.assumed, scalar) if self.assumed else None
+        if assumed is not None:
+            return assumed, ()
         if isinstance(scalar.value, Unresolved):
             return scalar.value, ()  # a launch script's word that is not known says why itself
         if self._resolver is not None:

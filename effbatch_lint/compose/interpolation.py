@@ -14,7 +14,7 @@ from collections.abc import Mapping as AbstractMapping
 from typing import NamedTuple
 
 from effbatch_lint.compose import references, resolvers
-from effbatch_lint.compose.config import origin_of
+from effbatch_lint.compose.config import Place, assumed_at, origin_of
 from effbatch_lint.compose.references import Argument, Bare, Call, InQuotes, Literal, Reference, Text
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 from effbatch_lint.documents.scalars import Value, resolve
@@ -55,7 +55,10 @@ class Found(NamedTuple):
 
 
 class Interpolations:
-    """Resolves the interpolations of one tree. ``root`` may change between calls; nothing is remembered."""
+    """Resolves the interpolations of one tree. ``root`` may change between calls; nothing is remembered.
+
+    ``assumed`` are numbers that are taken instead of what stands at these places (:meth:`Config.assuming`).
+    """
 
     def __init__(
         self,
@@ -66,6 +69,7 @@ class Interpolations:
         unseen: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.root = root
+        self.assumed: AbstractMapping[Place, int] = {}
         self._unseen = unseen
         self._operations = operations
         self._environment = environment or {}
@@ -80,6 +84,9 @@ class Interpolations:
         """
         if not self._active:
             self._steps = 0
+        assumed = assumed_at(self.assumed, scalar) if self.assumed else None
+        if assumed is not None:
+            return Found(assumed)
         if scalar.text == MISSING:
             raise Unresolvable(f"{'.'.join(path)} is ???, to be given on the command line")
         if not is_interpolation(scalar):

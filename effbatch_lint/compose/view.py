@@ -62,8 +62,9 @@ class _View:
         self._links = 0
         self.root = self._mapping(interpolations.root, ())
 
-    def value(self, _: Config, scalar: Scalar, key: str) -> tuple[Value | Unresolved, tuple[Origin, ...]]:
+    def value(self, config: Config, scalar: Scalar, key: str) -> tuple[Value | Unresolved, tuple[Origin, ...]]:
         """The value of the scalar at ``key``, and the places beside its own that decided it."""
+        self._interpolations.assumed = config.assumed
         path, through = self._located(scalar, key)
         if scalar.text == MISSING:
             return Unresolved(f"{key} is ???, and has to be given on the command line"), through

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 TRAINER_MICRO = "per_device_train_batch_size"
 DEEPSPEED_WINS = "from June 2025 on (before it, the accumulation was the script's argument)"
-SCRIPT = "the training script sets it, and no config or flag that does is at hand"
+SCRIPT = "the {} is set by the training script, and accelerate's launch file does not hold it"
 
 
 def recognise(config: Config) -> int:
@@ -95,10 +95,10 @@ def _with_script(
         told: Term | None = config.integer("megatron_lm_config.megatron_lm_num_micro_batches", default=1)
     else:
         told = launch_accumulation(config)
-    accumulation = told or own or unknown(SCRIPT, key=ACCUMULATION)
+    accumulation = told or own or unknown(SCRIPT.format("accumulation"), key=ACCUMULATION)
     problems = (*problems, *_differs(told, own or accumulation, refuses=False))
     loader = data_loader.loader_batch(settings) if settings is not None else None
-    script_micro = loader or unknown(SCRIPT, key="micro batch")
+    script_micro = loader or unknown(SCRIPT.format("micro batch"), key="micro batch")
     profile = DEEPSPEED_WINS if told is not None and (told.value or 1) > 1 and own is None else None
     if json is None:
         return Batch(
@@ -128,15 +128,17 @@ def _differs(told: Term | None, argument: Term, *, refuses: bool) -> Iterator[Pr
     if told is None or not told.known or not argument.known or told.value == argument.value:
         return
     if refuses:
-        message = f"DeepSpeed is told {ACCUMULATION} {shown(told.value)}, and the argument is {shown(argument.value)}"
+        message = (
+            f"{ACCUMULATION} is {shown(told.value)} for DeepSpeed, and Trainer's argument is {shown(argument.value)}"
+        )
     else:
-        message = f"{ACCUMULATION} {shown(argument.value)} has no effect: DeepSpeed's {shown(told.value)} wins"
+        message = f"{ACCUMULATION} {shown(argument.value)} has no effect: DeepSpeed is told {shown(told.value)}"
     yield Problem(
         "EB301" if refuses else "EB305",
         message,
-        (told, argument),
+        (told, argument) if refuses else (argument, told),
         refuses=refuses,
-        help=f'make the two equal, or leave it to the script with "auto" for {ACCUMULATION}',
+        help="make the two equal",
     )
 
 

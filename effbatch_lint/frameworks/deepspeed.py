@@ -28,7 +28,7 @@ from effbatch_lint.frameworks.parts.deepspeed.json import ACCUMULATION, BATCH, M
 from effbatch_lint.frameworks.parts.deepspeed.triple import complete
 from effbatch_lint.frameworks.parts.trainer import deepspeed as trainer_deepspeed
 from effbatch_lint.frameworks.parts.trainer.layout import trainer_layout
-from effbatch_lint.terms import Origin, Term, default, exact, ratio, shown, unknown
+from effbatch_lint.terms import Origin, Term, default, exact, near, ratio, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
@@ -142,10 +142,10 @@ def _layout(config: Config, world: Term) -> tuple[Layout, Term]:
         return Layout.of_world(world, tensor=tensor, context=sequence), ranks
     uneven = Problem(
         "EB201",
-        f"{shown(world.value)} processes are no multiple of {SEQUENCE} {shown(sequence.value)}: DeepSpeed counts "
-        f"{shown(ranks.value)} ranks and does not notice",
+        f"{shown(world.value)} processes cannot be split into groups of {shown(sequence.value)} ({SEQUENCE}): DeepSpeed "
+        f"counts {shown(ranks.value)} replicas and does not notice",
         (sequence, world),
-        help=f"use a multiple of {shown(sequence.value)} processes",
+        help=f"start it on {near(world.value, sequence.value)} processes",
     )
     return Layout(world, ratio(ranks, tensor), tensor, context=sequence, problems=(uneven,)), ranks
 
@@ -183,9 +183,9 @@ def _texts(config: Config) -> Iterator[Problem]:
             yield Problem(
                 "EB304",
                 f'{key} is the text "{text}", and DeepSpeed computes with numbers only',
-                (unknown("text", *_origins(config, key), key=key),),
+                (unknown("a text, and no number", *_origins(config, key), key=key),),
                 refuses=True,
-                help=f"drop the quotation marks: {text}",
+                help=f'write it without quotation marks: "{key}": {text}',
             )
 
 

@@ -82,14 +82,15 @@ def _recipes(
         if launched is None and file is not None and batches:
             batches = (_beside(batches[0], file, chosen), *batches[1:])
         name = described.name if described is not None else _name(candidate, batches)
-        if len(chosen) > 1:
+        others = tuple(other for other in chosen if other is not world_size)
+        if others:
             name = f"{name or candidate.path} @ {world_size.value}"
         unknown = in_file.unknown if in_file is not None else ()
         missing = tuple(dict.fromkeys(candidate.companions.missing))
         recipes.append(
             Recipe(
                 candidate.path, config, framework, started, batches, targets, name, unknown, missing, candidate.notes,
-                _remarking(candidate), candidate.lines,
+                _remarking(candidate), candidate.lines, others,
             )
         )  # fmt: skip
     for other in (launch.accelerate, launch.settings):

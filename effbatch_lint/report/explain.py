@@ -196,10 +196,10 @@ def _declared(batch: Batch, targets: Iterable[Target]) -> Iterator[Row]:
             yield Row("", "", "")
         first = False
         verdict = judge(batch, target)
-        words = "as computed" if verdict.kind == "meets" else f"see {SEES_CODE.get(verdict.kind, 'above')}"
+        words = "as computed" if verdict.met else f"see {SEES_CODE.get(verdict.kind, 'above')}"
         value = verdict.computed.value
         if verdict.kind in ("mismatch", "model-parallel", "tokens") and value is not None:
-            between = factor_between(target.quantity.value, value)
+            between = factor_between(target.quantity, value)
             if between is not None:
                 times = f"{between[0]:,} x"
                 words = f"{times} what is computed: {words}" if between[1] else f"computed is {times} this: {words}"

@@ -27,9 +27,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from effbatch_lint.rules.context import declared_label, equation, factors
-from effbatch_lint.targets.verdict import reach
-from effbatch_lint.terms import counted, shown
+from effbatch_lint.rules.context import declared_label, equation, factors, given
+from effbatch_lint.terms import product, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,20 +41,27 @@ if TYPE_CHECKING:
 def check(batch: Batch, context: Context) -> Iterator[Finding]:
     """A finding for each target that is the batch times a product of model-parallel degrees."""
     for target, verdict in context.verdicts:
-        if verdict.kind != "model-parallel" or verdict.factor is None:
+        if verdict.kind != "model-parallel":
             continue
+        from effbatch_lint.rules.advice import advice  # noqa: PLC0415 - most targets are met
+        from effbatch_lint.rules.mismatch import multiple  # noqa: PLC0415 - as above
+
         computed = verdict.computed.value
         assert computed is not None
-        factor = target.quantity.value // computed
+        factor = product(*verdict.factors[0].terms).value
+        assert isinstance(factor, int)
+        tokens = verdict.unit == "tokens"
+        words = " or ".join(each.words for each in verdict.factors)
         yield context.finding(
             "EB102",
-            f"model-parallel devices counted as replicas: {target.words(verdict.unit)} declared, "
-            f"{counted(computed, verdict.unit)} per optimizer step computed",
+            f"model-parallel devices counted as replicas: {target.words(verdict.unit)} per optimizer step declared, "
+            f"{shown(computed)} computed",
             declared_label(target, verdict.unit),
-            related=factors(batch),
+            related=factors(batch, tokens=tokens),
             notes=[
-                equation(batch, context.recipe.reader),
-                f"{target.number} is {shown(factor)} x {shown(computed)}, and {shown(factor)} is {verdict.factor.words}",
+                *equation(batch, context.recipe.reader, tokens=tokens),
+                f"{multiple(target, computed, factor)}, and {factor:,} is {words}",
+                *given(batch, target),
             ],
-            help=reach(batch, target, verdict),
+            help=advice(batch, context.recipe, target, verdict),
         )

@@ -19,8 +19,8 @@ Use instead
     or, when the new number is meant: # effbatch: tokens=8.4M
 
 Note
-    Where rows are padded, batch x sequence length is an upper bound; a smaller declaration is then not judged unless
-    the bound is a whole multiple of it.
+    Where rows are padded, batch x sequence length is an upper bound: a declaration of more than half of it is what
+    padding may leave, and met. A smaller one cannot be judged (EB104), unless the bound is a whole multiple of it.
 """
 
 from __future__ import annotations

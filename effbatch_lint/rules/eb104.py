@@ -20,8 +20,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from effbatch_lint.rules.context import declared_label, factors
-from effbatch_lint.terms import Term, product, shown
+from effbatch_lint.findings import Label
+from effbatch_lint.rules.context import declared_label, factors, given
+from effbatch_lint.terms import Term, counted, product, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from effbatch_lint.batch import Batch
     from effbatch_lint.findings import Finding
     from effbatch_lint.rules.context import Context
+    from effbatch_lint.source import Span
     from effbatch_lint.targets.target import Target
     from effbatch_lint.terms import Number
 
@@ -38,34 +40,54 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
     for target, verdict in context.verdicts:
         if verdict.kind != "unverifiable":
             continue
-        notes = []
-        if batch.per_replica.known:
-            notes.append(
-                f"{shown(batch.per_replica.value)} {batch.unit} per replica: {shown(batch.micro.value)} x {shown(batch.accumulation.value)}"
-            )
         yield context.finding(
             "EB104",
-            f"{target.words(verdict.unit)} declared, and it cannot be checked: {verdict.computed.reason}",
+            f"{target.words(verdict.unit)} per optimizer step declared, and it cannot be checked: {verdict.computed.reason}",
             declared_label(target, verdict.unit),
-            related=factors(batch),
-            notes=notes,
-            help=_countable(batch, verdict.unit) if batch.layout.world.known else _help(batch, target, verdict.unit),
+            related=[*factors(batch), *(Label(span, "not known") for span in _places(batch))],
+            notes=[*_share(batch, target, verdict.unit), *given(batch, target)],
+            help=_missing(batch, target, verdict.unit),
         )
 
 
-def _countable(batch: Batch, unit: str) -> str | None:
-    """What can be declared of a batch whose items have no tokens."""
-    effective = batch.effective
-    if unit != "tokens" or batch.sequence_length is not None or effective.value is None:
-        return None
-    return f"declare the {batch.unit} instead: target={effective.value} is what is computed"
+def _places(batch: Batch) -> list[Span]:
+    """Where the numbers stand that have no value, and not what else they would be made of."""
+    known = {span for term in batch.terms().values() if term.known for span in term.spans}
+    return list(dict.fromkeys(span for term in _stated(batch) for span in term.spans if span not in known))
 
 
-def _help(batch: Batch, target: Target, unit: str) -> str:
-    """How to state the devices, and how many of them would meet the target."""
-    advice = "give --world-size N, or write  # effbatch: world-size=N"
-    devices = _devices(batch, target, unit)
-    return advice if devices is None else f"{advice}; {shown(devices)} devices would see {target.words(unit)}"
+def _share(batch: Batch, target: Target, unit: str) -> list[str]:
+    """What one replica contributes, and whether any number of them makes the target."""
+    share = batch.per_replica
+    if share.value is None or batch.layout.replicas.known:
+        return []
+    each = counted(share.value, batch.unit)
+    line = f"{shown(batch.micro.value)} x {shown(batch.accumulation.value)} = {each} per replica"
+    reachable = unit != batch.unit or target.tolerance or target.quantity.meets_multiple(share.value)
+    return [line if reachable else f"{line}, and {target.number} is no multiple of that, on whatever number of devices"]
+
+
+def _missing(batch: Batch, target: Target, unit: str) -> str | None:
+    """How to give the number that is missing, and how many devices would meet the target when it is theirs."""
+    for term in _stated(batch):
+        if not term.known and term.spans and term.key:
+            return f"give it: --override {term.origins[0].key or term.key}=N"
+    if not batch.layout.world.known and batch.global_batch is None:
+        advice = "give --world-size N, or write  # effbatch: world-size=N"
+        devices = _devices(batch, target, unit)
+        return advice if devices is None else f"{advice}; {counted(devices, 'devices')} would see {target.words(unit)}"
+    if target.quantity.unit == "tokens" and batch.tokens_per_step is None:
+        effective = batch.effective.value
+        number = "N" if effective is None else f"{shown(effective).replace(',', '')}, which is what is computed"
+        return f"declare {batch.unit} instead: target={number}"
+    return None
+
+
+def _stated(batch: Batch) -> list[Term]:
+    """The numbers that a config states, rather than what follows from them."""
+    layout, length = batch.layout, batch.sequence_length
+    stated = [batch.micro, batch.accumulation, layout.tensor, layout.pipeline, layout.context]
+    return stated if length is None else [*stated, length]
 
 
 def _devices(batch: Batch, target: Target, unit: str) -> Number | None:

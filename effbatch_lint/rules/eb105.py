@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from effbatch_lint.rules.context import declared_label, equation, factors, labels
-from effbatch_lint.terms import counted, shown
+from effbatch_lint.rules.context import declared_label, equation, factors, given, labels
+from effbatch_lint.terms import counted, exact, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,19 +38,49 @@ if TYPE_CHECKING:
 def check(batch: Batch, context: Context) -> Iterator[Finding]:
     """A finding for each target that is the batch in another unit."""
     for target, verdict in context.verdicts:
-        if verdict.kind == "unit":
+        if verdict.kind != "unit":
+            continue
+        from effbatch_lint.rules.advice import in_unit, of_length  # noqa: PLC0415 - most targets are met
+
+        unit = target.quantity.unit or verdict.unit
+        if verdict.reason is not None:
             yield context.finding(
                 "EB105",
-                f"{target.words(verdict.unit)} declared, {counted(verdict.computed.value, verdict.unit)} computed: {verdict.reason}",
-                declared_label(target, verdict.unit),
+                f"{target.words(unit)} per optimizer step declared, {counted(verdict.computed.value, verdict.unit)} "
+                f"computed: {verdict.reason}",
+                declared_label(target, unit),
                 related=[*factors(batch), *_lengths(batch)],
-                notes=[equation(batch, context.recipe.reader)],
-                help=verdict.advice or "name the unit: # effbatch: target=N unit=prompts, or tokens=N",
+                notes=[*equation(batch, context.recipe.reader), *given(batch, target)],
+                help=of_length(batch, context.recipe, target),
             )
+            continue
+        tokens = "tokens" in (unit, verdict.mixed)
+        yield context.finding(
+            "EB105",
+            f"{target.words(unit)} per optimizer step declared, and {target.number} is the number of {verdict.mixed}, "
+            f"not of {unit}",
+            declared_label(target, unit),
+            related=[*factors(batch, tokens=tokens), *_group(batch)],
+            notes=[*equation(batch, context.recipe.reader, tokens=tokens), *_held(batch), *given(batch, target)],
+            help=in_unit(target, target.number.replace(",", ""), verdict.mixed or ""),
+        )
 
 
 def _lengths(batch: Batch) -> Iterator[Label]:
-    """Where the tokens of a step and of a sequence stand, for a batch that is stated in tokens."""
-    if batch.stated_in_tokens and batch.declared is not None and batch.sequence_length is not None:
-        yield from labels(batch.declared, f"{shown(batch.declared.value)} tokens per optimizer step")
+    """Where the length of a sequence stands, for a batch that is stated in tokens."""
+    if batch.sequence_length is not None:
         yield from labels(batch.sequence_length, f"{shown(batch.sequence_length.value)} tokens per sequence")
+
+
+def _group(batch: Batch) -> list[Label]:
+    group = batch.items_per_prompt
+    return [] if group is None else labels(group, f"{shown(group.value)} completions per prompt")
+
+
+def _held(batch: Batch) -> list[str]:
+    """The number of prompts, where completions are counted."""
+    group = batch.items_per_prompt
+    if group is not None and batch.unit == "completions":
+        prompts = exact(batch.effective, group)
+        return [f"prompts: {shown(batch.effective.value)} / {shown(group.value)} = {shown(prompts.value)}"]
+    return []

@@ -20,8 +20,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from effbatch_lint.findings import Label
-from effbatch_lint.rules.context import declared_label
+from effbatch_lint.rules.context import declared_label, equation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,15 +37,13 @@ def check(batch: Batch, context: Context) -> Iterator[Finding]:
             continue
         if first.met_by(second.quantity.value) or second.met_by(first.quantity.value):
             continue
-        others = [
-            Label(label.span, f"declared: {second.words(batch.unit)}")
-            for label in (declared_label(second, batch.unit),)
-            if label
-        ]
+        other = declared_label(second, batch.unit)
         places = " and ".join(f"{target.words(batch.unit)} ({target.place})" for target in (first, second))
         yield context.finding(
             "EB106",
             f"two declarations of the target disagree: {places}",
             declared_label(first, batch.unit),
-            related=others,
+            related=[other] if other is not None else [],
+            notes=equation(batch, context.recipe.reader) if batch.effective.known else [],
+            help="keep the one that is meant",
         )

@@ -15,27 +15,32 @@ if TYPE_CHECKING:
 # Units that people use for "an example", whatever the framework calls it.
 GENERIC = frozenset(("sequences", "samples", "pairs", "completions", "images", "utterances", "prompts"))
 
-Kind = Literal["meets", "mismatch", "model-parallel", "tokens", "unverifiable", "unit", "not-judged"]
+Kind = Literal["meets", "within-bound", "mismatch", "model-parallel", "tokens", "unverifiable", "unit", "not-judged"]
 
 
 class Verdict(NamedTuple):
     """How a batch stands to a target.
 
     Attributes:
-        kind: what became of the comparison.
+        kind: what became of the comparison; ``within-bound`` is a number of tokens that padding may well leave.
         computed: the number that was compared, in the target's unit.
         unit: the unit in which they were compared.
-        factor: the model-parallel degrees that explain the difference.
-        reason: for ``unit``: what was mixed up.
-        advice: for ``unit``: what to type, where it is more than the name of the unit.
+        factors: the model-parallel degrees that explain the difference; several, when equal ones would do.
+        mixed: for ``unit``: the unit in which the declared number is right.
+        reason: for ``unit``: what became of a batch that is stated in tokens.
     """
 
     kind: Kind
     computed: Term
     unit: str
-    factor: diagnosis.Factor | None = None
+    factors: tuple[diagnosis.Factor, ...] = ()
+    mixed: str | None = None
     reason: str | None = None
-    advice: str | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.kind in ("meets", "within-bound")
 
 
 def judge(batch: Batch, target: Target) -> Verdict:
@@ -53,7 +58,6 @@ def judge(batch: Batch, target: Target) -> Verdict:
             return Verdict("meets", both, "sequences")
     if unit == "prompts" and batch.unit == "completions":
         computed = _per_prompt(batch)
-        unit = "prompts"
     elif unit in GENERIC and batch.unit in GENERIC:
         unit = batch.unit
     elif unit != batch.unit:
@@ -70,24 +74,24 @@ def _compare(batch: Batch, target: Target, computed: Term, unit: str) -> Verdict
         return Verdict("meets", computed, unit)
     mixed = _mixed_up(batch, target, unit)
     if mixed is not None:
-        return Verdict("unit", computed, unit, reason=mixed)
+        return Verdict("unit", computed, unit, mixed=mixed)
     moved = _other_length(batch, target, value)
     if moved is not None:
-        return Verdict("unit", computed, unit, reason=moved[0], advice=moved[1])
-    factor = _model_factor(batch, target, value)
-    return Verdict("mismatch" if factor is None else "model-parallel", computed, unit, factor)
+        return Verdict("unit", computed, unit, reason=moved)
+    return _missed(batch, target, computed, unit)
 
 
-def _model_factor(batch: Batch, target: Target, computed: Number) -> diagnosis.Factor | None:
-    """The degrees whose devices were counted as replicas, when the target is the batch times their product."""
-    between = diagnosis.factor_between(target.quantity.value, computed)
-    if between is None or not between[1]:
-        return None
-    return diagnosis.model_parallel(batch, between[0])
+def _missed(batch: Batch, target: Target, computed: Term, unit: str) -> Verdict:
+    """The verdict on a number that is not the declared one: model-parallel devices were counted, or something else."""
+    value = computed.value
+    assert value is not None
+    factors = diagnosis.model_parallel(batch, lambda product: target.quantity.meets(value * product))
+    other: Kind = "tokens" if unit == "tokens" else "mismatch"
+    return Verdict("model-parallel" if factors else other, computed, unit, factors)
 
 
 def _mixed_up(batch: Batch, target: Target, unit: str) -> str | None:
-    """The other unit in which the numbers agree, in words."""
+    """The other unit in which the numbers agree."""
     tokens = batch.tokens_per_step
     if (
         tokens is not None
@@ -95,17 +99,15 @@ def _mixed_up(batch: Batch, target: Target, unit: str) -> str | None:
         and batch.unit != "tokens"
         and target.quantity.meets(tokens.value)
     ):
-        return f"{target.number} is the number of tokens per step, not of {unit}"
+        return "tokens"
     if batch.unit == "completions" and batch.items_per_prompt is not None:
         other = batch.effective if unit == "prompts" else _per_prompt(batch)
-        name = "completions" if unit == "prompts" else "prompts"
         if other.value is not None and target.quantity.meets(other.value):
-            each = shown(batch.items_per_prompt.value)
-            return f"{target.number} is the number of {name} per step, not of {unit} ({each} completions per prompt)"
+            return "completions" if unit == "prompts" else "prompts"
     return None
 
 
-def _other_length(batch: Batch, target: Target, computed: Number) -> tuple[str, str] | None:
+def _other_length(batch: Batch, target: Target, computed: Number) -> str | None:
     """A global batch that is stated in tokens is as many items as their length makes of it.
 
     Neither the devices nor the accumulation move it: a whole factor between the target and the batch is a length that
@@ -114,18 +116,12 @@ def _other_length(batch: Batch, target: Target, computed: Number) -> tuple[str, 
     stated, length, declared = batch.declared, batch.sequence_length, target.quantity.value
     if not batch.stated_in_tokens or stated is None or stated.value is None or length is None or not length.value:
         return None
-    if stated.value % declared or diagnosis.factor_between(declared, computed) is None:
+    if stated.value % declared or diagnosis.factor_between(target.quantity, computed) is None:
         return None
-    reason = (
+    return (
         f"{stated.key} counts tokens, and {shown(stated.value)} are {target.number} {batch.unit} of "
         f"{shown(stated.value // declared)} tokens, not of {shown(length.value)}"
     )
-    wanted = declared * length.value
-    advice = (
-        f"declare tokens={stated.value}, which holds at every length; or {stated.key} {wanted} for {target.number} "
-        f"{batch.unit} of {shown(length.value)} tokens"
-    )
-    return reason, advice
 
 
 def _per_prompt(batch: Batch) -> Term:
@@ -144,44 +140,18 @@ def _tokens(batch: Batch, target: Target) -> Verdict:
         return Verdict("unverifiable", tokens, "tokens")
     if target.met_by(value):
         return Verdict("meets", tokens, "tokens")
+    if target.quantity.meets(batch.effective.value or 0):
+        return Verdict("unit", tokens, "tokens", mixed=batch.unit)
     declared = target.quantity.value
     if batch.tokens_bound == "at most" and declared < value and not _whole_multiple(target, value):
-        # Padding: what really runs lies below the bound, and may well be what was declared.
-        return Verdict("unverifiable", unknown(f"at most {shown(value)} tokens: padding decides how many"), "tokens")
-    if target.quantity.meets(batch.effective.value or 0):
-        return Verdict(
-            "unit",
-            tokens,
-            "tokens",
-            reason=f"{target.number} is the number of {batch.unit} per step, not of tokens",
-        )
-    factor = _model_factor(batch, target, value)
-    return Verdict("tokens" if factor is None else "model-parallel", tokens, "tokens", factor)
+        if declared * 2 > value:
+            # Padding: what really runs lies below the bound, and may well be what was declared.
+            return Verdict("within-bound", tokens, "tokens")
+        reason = f"a step sees at most {shown(value)} tokens, and padding decides how many"
+        return Verdict("unverifiable", unknown(reason), "tokens")
+    return _missed(batch, target, tokens, "tokens")
 
 
 def _whole_multiple(target: Target, value: Number) -> bool:
     """Whether the bound is a small whole multiple of what is declared: rows that are padded do not explain that."""
     return any(value % times == 0 and target.met_by(value // times) for times in range(2, 65))
-
-
-def reach(batch: Batch, target: Target, verdict: Verdict) -> str | None:
-    """What to type: the accumulation that reaches the target, else the target that is true."""
-    computed = verdict.computed.value
-    accumulation, value = batch.accumulation, batch.accumulation.value
-    if computed is None or not computed or value is None:
-        return None
-    truth = (
-        f"declare target={shown(computed).replace(',', '')}"
-        if verdict.unit != "tokens"
-        else f"declare tokens={shown(computed).replace(',', '')}"
-    )
-    if accumulation.how not in ("read", "default") or accumulation.key is None or batch.global_batch is not None:
-        return truth
-    wanted = target.quantity.value * value
-    if wanted % computed:
-        return truth
-    steps = int(wanted // computed)
-    if steps < 1:
-        return truth
-    devices = f" on {shown(batch.layout.world.value)} devices" if batch.layout.world.known else ""
-    return f"{accumulation.key}: {steps} reaches {target.words(verdict.unit)}{devices}; or {truth}"

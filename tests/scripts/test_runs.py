@@ -137,7 +137,7 @@ def test_a_changed_part_of_a_hydra_tree_finds_the_script_that_starts_it(changed:
     project(tmp_path, {"run.sh": script, "src/train.py": program, **TREE})
     status, out, _ = run("check", "--output-format", "concise", "--scripts", changed, cwd=tmp_path)
     assert status == 1
-    assert out.startswith("run.sh:1:13: error[EB101] 99 samples declared, 24 ")
+    assert out.startswith("run.sh:1:13: error[EB101] 99 samples per optimizer step declared, 24 ")
 
 
 def test_a_script_that_only_speaks_of_a_changed_config_says_nothing(tmp_path: Path, run: Any) -> None:
@@ -152,7 +152,7 @@ def test_the_settings_name_a_script_and_its_config_as_one_recipe(tmp_path: Path,
     settings = '[[recipes]]\nname = "main"\nfiles = ["run.sh", "a.yaml"]\ntarget = 99\n'
     project(tmp_path, {"run.sh": RUN, "a.yaml": CONFIG, "effbatch.toml": settings})
     status, out, _ = run("check", "--output-format", "concise", "a.yaml", cwd=tmp_path)
-    assert (status, "99 samples declared, 32" in out) == (1, True), out
+    assert (status, "99 samples per optimizer step declared, 32" in out) == (1, True), out
 
 
 @pytest.mark.parametrize(

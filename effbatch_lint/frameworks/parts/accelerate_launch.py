@@ -17,7 +17,7 @@ from effbatch_lint.frameworks.parts.deepspeed import json as deepspeed_json
 from effbatch_lint.frameworks.parts.deepspeed.json import ACCUMULATION
 from effbatch_lint.frameworks.parts.parallelism_config import degrees, refusal
 from effbatch_lint.frameworks.parts.trainer.deepspeed import Named, named
-from effbatch_lint.terms import Origin, Term, default, product, shown, unknown
+from effbatch_lint.terms import Origin, Term, default, near, product, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
@@ -76,10 +76,10 @@ def launch_problems(config: Config) -> Iterator[Problem]:
     elif machines.value and total.value % machines.value:
         yield Problem(
             "EB303",
-            f"num_processes {shown(total.value)} counts all {shown(machines.value)} machines and is no multiple of them: "
-            f"{shown(processes(config).value)} processes start",
+            f"num_processes {shown(total.value)} is for {shown(machines.value)} machines together, and no multiple of "
+            f"{shown(machines.value)}: accelerate starts {shown(processes(config).value)} processes",
             (total, machines),
-            help=f"set num_processes to a multiple of {shown(machines.value)}",
+            help=f"set num_processes to {near(total.value, machines.value)}",
         )
 
 

@@ -36,7 +36,7 @@ def unplaced(config: Config, layout: Layout) -> Problem | None:
             f"expert_parallel_size {shown(expert.value)} does not divide the {shown(replicas)} replicas",
             (expert, world),
             refuses=True,
-            help=f"use an expert_parallel_size that divides {shown(replicas)}",
+            help=f"set expert_parallel_size to a divisor of {shown(replicas)}",
         )
     rest = int(replicas // expert.value)
     written = int(shard.value) if config.has("dp_shard_size") else None
@@ -48,16 +48,17 @@ def unplaced(config: Config, layout: Layout) -> Problem | None:
             f"dp_shard_size {shown(written)} wants FSDP, and there is no fsdp_config",
             (shard, world),
             refuses=True,
-            help="add fsdp_config, or leave dp_shard_size out",
+            help="add fsdp_config, or remove dp_shard_size",
         )
     degrees = tuple(term for term in (replicate, shard) if term.value != 1)
     names = " x ".join(f"{term.key} {shown(term.value)}" for term in degrees)
+    keys = " x ".join(term.key or "" for term in degrees)
     return Problem(
         "EB202",
-        f"{names} make {shown(product(replicate, shard).value)}, and {shown(world.value)} devices leave {shown(rest)} to them",
+        f"{names} wants {shown(product(replicate, shard).value)} replicas, and {shown(world.value)} devices hold {shown(rest)}",
         (*degrees, world),
         refuses=True,
-        help=f"make them {shown(rest)}, or leave dp_shard_size out",
+        help=f"set {keys} to {shown(rest)}{', or remove it' if degrees == (shard,) else ''}",
     )
 
 
@@ -83,7 +84,7 @@ def sizes(config: Config, micro: Term, accumulation: Term, layout: Layout) -> It
             f"{ACCUMULATION} {shown(accumulation.value)} and {TOTAL} {shown(total.value)} exclude each other",
             (total, accumulation),
             refuses=True,
-            help=f"drop {TOTAL}",
+            help=f"remove {TOTAL}",
         )
     elif not config.has(MICRO):
         yield Problem(
@@ -91,7 +92,7 @@ def sizes(config: Config, micro: Term, accumulation: Term, layout: Layout) -> It
             f"{TOTAL} {shown(total.value)} wants {MICRO} beside it",
             (total,),
             refuses=True,
-            help=f"set {MICRO} and {ACCUMULATION}, and drop {TOTAL}",
+            help=f"set {MICRO} and {ACCUMULATION}, and remove {TOTAL}",
         )
     elif accumulation.how == "default" and product(micro, layout.replicas).value != total.value:
         yield Problem(
@@ -99,7 +100,7 @@ def sizes(config: Config, micro: Term, accumulation: Term, layout: Layout) -> It
             f"{TOTAL} {shown(total.value)} only estimates the number of steps: training uses {MICRO} "
             f"{shown(micro.value)} and {ACCUMULATION} 1, the default",
             (total, micro),
-            help=f"set {ACCUMULATION}, and drop {TOTAL}",
+            help=f"set {ACCUMULATION} to what is meant, and remove {TOTAL}",
         )
 
 
@@ -118,7 +119,7 @@ def packing(config: Config, micro: Term, layout: Layout) -> Iterator[Problem]:
             f"with context parallelism and sample_packing {MICRO} has to be 1, and is {shown(micro.value)}",
             (micro, layout.context, packed),
             refuses=True,
-            help=f"set {MICRO} to 1, and {ACCUMULATION} to {shown(micro.value)} times its value",
+            help=f"set {MICRO} to 1, and multiply {ACCUMULATION} by {shown(micro.value)}",
         )
 
 

@@ -12,12 +12,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from effbatch_lint.compose.config import Unresolved, origin_of
+from effbatch_lint.compose.config import Unresolved, assumed_at, origin_of
 from effbatch_lint.documents.nodes import Mapping, Scalar
 from effbatch_lint.documents.scalars import resolve
 
 if TYPE_CHECKING:
-    from effbatch_lint.compose.config import Config, Resolver
+    from collections.abc import Mapping as AbstractMapping
+
+    from effbatch_lint.compose.config import Config, Place, Resolver
     from effbatch_lint.documents.scalars import Value
     from effbatch_lint.terms import Origin
 
@@ -30,8 +32,8 @@ MAX_LENGTH = 2_000
 def referencing(root: Mapping) -> Resolver:
     """Gives scalars of the tree at ``root`` their values, references followed."""
 
-    def resolver(_: Config, scalar: Scalar, key: str) -> tuple[Value | Unresolved, tuple[Origin, ...]]:
-        references = _References(root)
+    def resolver(config: Config, scalar: Scalar, key: str) -> tuple[Value | Unresolved, tuple[Origin, ...]]:
+        references = _References(root, config.assumed)
         try:
             return references.scalar(scalar), tuple(references.origins)
         except _Unknown as error:
@@ -48,12 +50,16 @@ class _Unknown(Exception):
 class _References:
     """Follows the references of one value; ``origins`` are the places that it names on the way."""
 
-    def __init__(self, root: Mapping) -> None:
+    def __init__(self, root: Mapping, assumed: AbstractMapping[Place, int]) -> None:
         self.root = root
+        self._assumed = assumed
         self.origins: list[Origin] = []
         self._steps = 0
 
     def scalar(self, scalar: Scalar) -> Value:
+        assumed = assumed_at(self._assumed, scalar) if self._assumed else None
+        if assumed is not None:
+            return assumed
         tag = scalar.tag or ""
         if tag in ("!ref", "!copy"):
             return self._text(scalar.text, scalar)

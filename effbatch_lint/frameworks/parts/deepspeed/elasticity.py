@@ -65,7 +65,7 @@ def _keys_beside(config: Config) -> Iterator[Problem]:
             f"{', '.join(beside)} beside elasticity, which chooses the batch itself",
             tuple(config.integer(key) for key in beside),
             refuses=True,
-            help="drop the keys, or set elasticity.ignore_non_elastic_batch_info to true",
+            help="remove the keys, or set elasticity.ignore_non_elastic_batch_info to true",
         )
 
 

@@ -63,5 +63,5 @@ def copies_counted(config: Config) -> Iterator[Problem]:
             f"{BATCH} {shown(batch.value)} counts every tensor-parallel rank: with {TENSOR} {shown(tensor.value)} a step "
             f"sees {shown(samples.value)} different samples",
             (batch, tensor),
-            help=f"plan with {shown(samples.value)} samples per step: DeepSpeed starts with {shown(batch.value)} only",
+            help=f"count {shown(samples.value)} samples per step; {BATCH} has to stay {shown(batch.value)} for DeepSpeed",
         )

@@ -18,7 +18,7 @@ from effbatch_lint.frameworks.parts import accelerate_launch, parallelism_config
 from effbatch_lint.frameworks.parts.deepspeed import json as deepspeed_json
 from effbatch_lint.frameworks.parts.trainer import deepspeed as trainer_deepspeed
 from effbatch_lint.frameworks.parts.trainer.layout import trainer_layout
-from effbatch_lint.terms import ONE, Origin, Term, exact, product, shown, unknown
+from effbatch_lint.terms import ONE, Origin, Term, exact, near, product, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
@@ -153,7 +153,7 @@ def _contradictions(arguments: Arguments, micro: Term, accumulation: Term) -> It
             "Trainer takes one of them only",
             (accumulation, steps),
             refuses=True,
-            help=f"drop num_steps, or {ACCUMULATION}",
+            help=f"remove num_steps, or {ACCUMULATION}",
         )
     if config.has(OLD_MICRO) and config.has(MICRO):
         unused = config.integer(MICRO)
@@ -161,7 +161,7 @@ def _contradictions(arguments: Arguments, micro: Term, accumulation: Term) -> It
             "EB305",
             f"{MICRO} {shown(unused.value)} has no effect: {OLD_MICRO} {shown(micro.value)} takes its place",
             (unused, micro),
-            help=f"drop {OLD_MICRO}, which transformers 5 no longer knows",
+            help=f"remove {OLD_MICRO}, which transformers 5 no longer knows",
         )
     if config.flag("auto_find_batch_size") and _zero_stage(arguments) == "3":
         yield Problem(
@@ -169,7 +169,7 @@ def _contradictions(arguments: Arguments, micro: Term, accumulation: Term) -> It
             "auto_find_batch_size does not work with ZeRO stage 3",
             (Term(None, "read", _origins(config, "auto_find_batch_size"), key="auto_find_batch_size"),),
             refuses=True,
-            help="drop auto_find_batch_size, or use stage 2",
+            help="remove auto_find_batch_size, or use ZeRO stage 2",
         )
 
 
@@ -191,10 +191,10 @@ def _deepspeed_problems(arguments: Arguments, micro: Term, accumulation: Term) -
     if told is not None and told.known and accumulation.known and told.value != accumulation.value:
         yield Problem(
             "EB301",
-            f"accelerate tells DeepSpeed {ACCUMULATION} {shown(told.value)}, and the argument is {shown(accumulation.value)}",
+            f"{ACCUMULATION} is {shown(accumulation.value)}, and accelerate tells DeepSpeed {shown(told.value)}",
             (accumulation, told),
             refuses=True,
-            help=f'make the two equal, or write "auto" for {ACCUMULATION} in the DeepSpeed JSON',
+            help="make the two equal",
         )
 
 
@@ -202,11 +202,11 @@ def _unsplittable(micro: Term, replicas: Term) -> Iterator[Problem]:
     if micro.value and replicas.value and micro.value % replicas.value:
         yield Problem(
             "EB302",
-            f"{MICRO} {shown(micro.value)} is split over {shown(replicas.value)} replicas (split_batches), and is no "
-            "multiple of them",
+            f"split_batches divides {MICRO} {shown(micro.value)} among {shown(replicas.value)} replicas: "
+            f"{shown(micro.value)} is no multiple of {shown(replicas.value)}",
             (micro, replicas),
             refuses=True,
-            help=f"set {MICRO} to a multiple of {shown(replicas.value)}, or split_batches to false",
+            help=f"set {MICRO} to {near(micro.value, replicas.value)}, or split_batches to false",
         )
 
 

@@ -66,13 +66,13 @@ def mismatches(json: Config, micro: Term, accumulation: Term, processes: Term) -
         yield from _texts(json, key)
         number = deepspeed_json.stated(json, key)
         if number is not None and number.known and argument.known and number.value != argument.value:
-            other = "the argument" if argument.key in (None, key) else argument.key
+            other = "Trainer's argument" if argument.key in (None, key) else argument.key
             yield Problem(
                 "EB301",
                 f"{key} is {shown(number.value)} in {_name(json)}, and {other} is {shown(argument.value)}",
                 (number, argument),
                 refuses=True,
-                help=f'write "auto" for {key}, or make the two equal',
+                help=f'write "{key}": "auto" in {_name(json)}, or make the two equal',
             )
     yield from _texts(json, BATCH)
     whole = deepspeed_json.stated(json, BATCH)
@@ -109,7 +109,7 @@ def _total(json: Config, whole: Term, micro: Term, accumulation: Term, processes
         f"{BATCH} is {shown(whole.value)} in {_name(json)}, and {reached}",
         (whole, micro, accumulation, processes),
         refuses=True,
-        help=f'{fits}write "auto" for {BATCH}',
+        help=f'{fits}write "{BATCH}": "auto"',
     )
 
 
@@ -119,10 +119,10 @@ def _texts(json: Config, key: str) -> Iterator[Problem]:
         origin = json.origin(key)
         yield Problem(
             "EB301",
-            f'{key} is the text "{text}" in {_name(json)}, no number, and is compared with one',
-            (unknown("text", *([origin] if origin else []), key=key),),
+            f'{key} in {_name(json)} is the text "{text}", and Trainer compares it with a number: the two never agree',
+            (unknown("a text, and no number", *([origin] if origin else []), key=key),),
             refuses=True,
-            help=f"drop the quotation marks: {text}",
+            help=f'write it without quotation marks: "{key}": {text}',
         )
 
 

@@ -9,7 +9,7 @@ The divisions are floors and nothing checks them: processes that are left over a
 from __future__ import annotations
 
 from effbatch_lint.batch import Layout, Problem
-from effbatch_lint.terms import ONE, Term, product, shown
+from effbatch_lint.terms import ONE, Term, near, product, shown
 
 
 def trainer_layout(world: Term, *, tensor: Term = ONE, context: Term = ONE, sequence: Term = ONE) -> Layout:
@@ -25,9 +25,9 @@ def trainer_layout(world: Term, *, tensor: Term = ONE, context: Term = ONE, sequ
     names = " x ".join(f"{term.key} {shown(term.value)}" for term in degrees)
     left_over = Problem(
         "EB201",
-        f"{shown(world.value)} processes are no multiple of {shown(model.value)} ({names}): "
-        f"{shown(world.value % model.value)} of them are in no replica, and Trainer does not notice",
+        f"{shown(world.value)} processes cannot be split into replicas of {shown(model.value)} ({names}): "
+        f"{shown(world.value % model.value)} left over, which Trainer does not notice",
         (*degrees, world),
-        help=f"use a multiple of {shown(model.value)} processes",
+        help=f"start it on {near(world.value, model.value)} processes",
     )
     return layout._replace(problems=(left_over,))
