@@ -53,7 +53,7 @@ def test_the_advised_change_reaches_the_target(
             word if not word.startswith(f"{advice['key']}=") else f"{advice['key']}={advice['value']}" for word in words
         ]
     else:
-        _write(work, advice)
+        _write(work, advice, place["path"])
     after = run(*words, cwd=work)[1]
     message = block[block.index(f"[{place['code']}]") :].split("\n", 1)[0]
     assert message in before
@@ -61,7 +61,7 @@ def test_the_advised_change_reaches_the_target(
     assert after.count("error[") < before.count("error[")
 
 
-def _write(work: Path, advice: re.Match[str]) -> None:
+def _write(work: Path, advice: re.Match[str], shown: str) -> None:
     """Make the change in the file, as a person would: the key's number, or the flag's word, becomes the advised one."""
     last = re.escape(advice["key"].rpartition(".")[2])
     if advice["flag"] and advice["sign"] in ("=", " "):
@@ -71,6 +71,8 @@ def _write(work: Path, advice: re.Match[str]) -> None:
         endings = (".yaml", ".yml", ".json", ".toml")
         line = re.compile(rf"(?P<before>(?:^|[\s{{,\"])(?:--)?{last}[\"']?\s*[:=]\s*)\d+", re.MULTILINE)
     files = [work / advice["file"]] if advice["file"] else [p for p in work.rglob("*") if p.suffix in endings]
+    here = [path for path in files if path == work / shown and line.search(path.read_text(encoding="utf-8"))]
+    files = here or files
     changed = 0
     for path in files:
         if path.name == "effbatch.toml":

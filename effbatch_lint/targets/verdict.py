@@ -86,7 +86,7 @@ def _missed(batch: Batch, target: Target, computed: Term, unit: str) -> Verdict:
     value = computed.value
     assert value is not None
     factors = diagnosis.model_parallel(batch, lambda product: target.quantity.meets(value * product))
-    other: Kind = "tokens" if unit == "tokens" else "mismatch"
+    other: Kind = "tokens" if unit == "tokens" != batch.unit else "mismatch"
     return Verdict("model-parallel" if factors else other, computed, unit, factors)
 
 
