@@ -32,7 +32,7 @@ def write(folder: Path, count: int) -> list[Path]:
     for number in range(count):
         example = EXAMPLES[number % len(EXAMPLES)]
         text = example.read_text(encoding="utf-8")
-        text = re.sub(r"(seed|steps|rate): [\d.]+", rf"\1: {number}", text)
+        text = re.sub(r"\b(seed|steps|rate): [\d.]+", rf"\1: {number}", text)
         if not text.rstrip().endswith("}"):
             text += "".join(f"extra_{line}: {{name: value_{line}, weight: 0.{line}}}\n" for line in range(60))
         path = folder / f"config_{number:05}.yaml"

@@ -82,8 +82,10 @@ def _read(candidate: Candidate, call: Call, read: Read) -> None:
 def _each_once(runs: list[Candidate], of_settings: list[Recipe], read: Read) -> None:
     """Keep one recipe of each run, and none of a file that is only a part of another's."""
     # Jobs of a sweep that differ in nothing which decides the batch are one recipe.
-    read.recipes[:] = {_answer(recipe): recipe for recipe in reversed(read.recipes)}.values()
-    read.recipes.reverse()
+    paths = [recipe.path for recipe in read.recipes]
+    if len(set(paths)) < len(paths):
+        read.recipes[:] = {_answer(recipe): recipe for recipe in reversed(read.recipes)}.values()
+        read.recipes.reverse()
     # A file that another recipe names is a part of that recipe, and none of its own.
     included = {path for recipe in (*of_settings, *read.recipes) for path in recipe.config.files if path != recipe.path}
     # A config that another one stands on is a recipe all the same; a part that another one names is none.

@@ -102,6 +102,8 @@ def _recipes(
 
 def _name(candidate: Candidate, batches: tuple[Batch, ...]) -> str | None:
     """What tells the run from others of its file: what was chosen, and of a sweep the values that decide its batch."""
+    if not candidate.swept:
+        return f"{candidate.name or candidate.path} with {candidate.choice}" if candidate.choice else candidate.name
     origins = [origin for batch in batches for term in batch.terms().values() for origin in term.origins]
     keys = {origin.key for origin in origins}
     folders = {os.path.dirname(origin.span.path) for origin in origins if origin.span is not None}
