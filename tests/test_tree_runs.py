@@ -400,3 +400,10 @@ def test_below_a_folder_that_a_program_names_the_tree_above_has_no_say(tree: Pat
         },
     )
     assert runs("conf/sub/data/b.yaml") == {"conf/sub/ft.yaml": 8}
+
+
+def test_what_hydra_refuses_in_the_config_of_a_program_is_an_error_of_the_whole_project(tree: Path) -> None:
+    write(tree, {"conf/data/base.yaml": "batch_size: 32\nbatch_size: 16\n"})
+    assert [code for code, _ in check(".")[0] if code == "EB902"] == []  # perhaps a part of something else
+    write(tree, {"train.py": MAIN})
+    assert [code for code, _ in check(".")[0] if code == "EB902"] == ["EB902"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from effbatch_lint.call import Read, Unread
@@ -59,13 +60,20 @@ def _found(call: Call, read: Read) -> list[Candidate]:
             elif error.code == "EB902" and open_choice(error) is not None:
                 # A command line makes the choice; the runs with each of the options are looked at in its stead.
                 read.unread.append(Unread(call.files.shown(path), error.reason))
-            elif named or error.code != "EB902":
+            elif named or error.code != "EB902" or _is_started(path, call):
                 read.errors.append(error)
                 read.failed.add(call.files.shown(path))
             else:
                 # A defaults list that does not resolve from the file's own folder may be a part of a larger tree.
                 read.unread.append(Unread(call.files.shown(path), error.reason, refused=True))
     return found
+
+
+def _is_started(path: str, call: Call) -> bool:
+    """Whether a program of the project names a config as its primary: what Hydra refuses in it, it refuses for good."""
+    folder, name = os.path.split(os.path.realpath(path))
+    named = {one for program in call.code.of(folder).programs(folder) for one in program.names}
+    return name.rpartition(".")[0] in {one.removesuffix(".yaml").removesuffix(".yml") for one in named}
 
 
 def _read(candidate: Candidate, call: Call, read: Read) -> None:

@@ -36,7 +36,7 @@ def through(found: list[Candidate], call: Call, read: Read) -> list[Candidate]:
             found_in_tree = trees.through(real, named=named, whole=real in whole)
             if trees.is_option(real):
                 # Read by itself, an option does not find what lies beside the primary.
-                shown = call.files.shown(path)
+                shown = call.files.shown(path) if named else None
                 read.errors[:] = [one for one in read.errors if one.code != "EB902" or one.span.path != shown]
                 options.update((os.path.abspath(path),) if found_in_tree.runs else ())
             out.update((id(run), run) for run in found_in_tree.runs)
