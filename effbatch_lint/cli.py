@@ -74,7 +74,7 @@ def _text(report: Report, shown: list[Finding], given: argparse.Namespace, style
     out = text.findings(shown, report.files.line, style)
     if given.verbose:
         out += "".join(f"{printable(unread.path)}: {printable(unread.reason)}\n" for unread in report.unread)
-        out += "".join(f"{printable(_named(r))}: read as {r.reader}\n" for r in report.recipes)
+        out += "".join(f"{printable(_named(r))}: {_reader(r)}\n" for r in report.recipes)
         commented = (document.source.path for document in report.files.documents if document.commented)
         out += "".join(f"{printable(path)}: holds comments, which strict JSON forbids\n" for path in commented)
     if given.quiet:
@@ -89,6 +89,16 @@ def _text(report: Report, shown: list[Finding], given: argparse.Namespace, style
 def _named(recipe: Recipe) -> str:
     """The file, and what tells the run from others of it."""
     return recipe.name if recipe.name is not None and recipe.name.startswith(recipe.path) else recipe.path
+
+
+def _reader(recipe: Recipe) -> str:
+    """Whose arithmetic was used; of a file that looks like two frameworks, which was not, and how to ask for it."""
+    said = f"read as {recipe.reader}"
+    if recipe.runner_up is None:
+        return said
+    return (
+        f"{said}, of which it holds more keys than of {recipe.runner_up} (--framework {recipe.runner_up} reads it so)"
+    )
 
 
 def _folders(given: argparse.Namespace) -> bool:

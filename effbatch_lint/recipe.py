@@ -31,6 +31,7 @@ class Recipe(NamedTuple):
         missing: files that the config names and the project does not hold: (key, name).
         notes: what refuses nothing and should be known of how it was composed.
         remarking: the files whose comments speak of this run.
+        runner_up: the framework that comes next by its keys, where the file looks like two.
         other_sizes: the other world sizes for which the same files are checked, each a recipe of its own.
     """
 
@@ -45,6 +46,7 @@ class Recipe(NamedTuple):
     missing: tuple[tuple[str, str], ...] = ()
     notes: tuple[Note, ...] = ()
     remarking: tuple[str, ...] = ()
+    runner_up: str | None = None
     lines: tuple[int, int] | None = None
     other_sizes: tuple[Term, ...] = ()
 

@@ -473,3 +473,13 @@ def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
     done = shell(f"cd {gone} && rmdir {gone} && {sys.executable} -m effbatch_lint check {tmp_path / 'good.yaml'}")
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_looks_like_two_frameworks(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text(
+        "output_dir: o\nper_device_train_batch_size: 2\nbase_model: x\nmicro_batch_size: 2\ndatasets: [a]\n"
+    )
+    _, out, _ = run("check", "-v", "two.yaml", cwd=tmp_path)
+    assert out.startswith(
+        "two.yaml: read as axolotl, of which it holds more keys than of hf-trainer (--framework hf-trainer reads it so)\n"
+    )

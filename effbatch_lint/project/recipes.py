@@ -87,10 +87,11 @@ def _recipes(
             name = f"{name or candidate.path} @ {world_size.value}"
         unknown = in_file.unknown if in_file is not None else ()
         missing = tuple(dict.fromkeys(candidate.companions.missing))
+        runner_up = candidate.runner_up.name if candidate.runner_up is not None else None
         recipes.append(
             Recipe(
                 candidate.path, config, framework, started, batches, targets, name, unknown, missing, candidate.notes,
-                _remarking(candidate), candidate.lines, others,
+                _remarking(candidate), runner_up, candidate.lines, others,
             )
         )  # fmt: skip
     for other in (launch.accelerate, launch.settings):
