@@ -9,7 +9,9 @@ from effbatch_lint.call import Unread
 from effbatch_lint.compose.config import Config
 from effbatch_lint.compose.merge import environment
 from effbatch_lint.documents.document import kind_of
+from effbatch_lint.documents.shell.interpretation import TOO_DEEP
 from effbatch_lint.documents.shell.text import written
+from effbatch_lint.frameworks.table import may_be_training
 from effbatch_lint.launchers import script
 from effbatch_lint.launchers.written import find
 from effbatch_lint.project import candidates as of_documents
@@ -48,8 +50,11 @@ def candidates(document: Document, call: Call, read: Read) -> list[Candidate]:
     for launch in started.launches:
         line = launch_lines.of(launch, document, call.files)
         found += runs(line._replace(alone=not started.beside - {launch.span}), call)
+    # A healthy script may call itself deeper than it is followed: that is no fault of one that trains nothing.
+    followed = [problem for problem in started.problems if TOO_DEEP not in problem.reason]
     if found or document.source.real in call.handed:
-        read.errors.extend(started.problems)
+        trains = bool(found) or may_be_training(document.source.text.encode())
+        read.errors.extend(started.problems if trains else followed)
     if not found:
         shown = document.source.path
         read.unread.append(Unread(shown, "starts no training program that is recognised"))

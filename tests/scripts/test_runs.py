@@ -173,3 +173,23 @@ def test_a_hydra_tree_handed_with_the_script_of_a_program_that_is_elsewhere(
     (recipe,) = [recipe for recipe in found if recipe.path.endswith("run.sh")]
     assert (recipe.batches[0].effective.value if recipe.batches else None) == effective
     assert effbatch_lint.check([tmp_path / name for name in ("run.sh", *TREE)]).findings == []
+
+
+RECURSIVE = "walk() { for f in $1/*; do walk $f; done; }\nwalk $DIR\n"
+
+
+def test_a_script_that_calls_itself_is_at_fault_only_where_it_trains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(
+        project(
+            tmp_path,
+            {
+                "walk.sh": f"{RECURSIVE}python collect.py\n",
+                "run.sh": RECURSIVE + RUN.strip() + " --per_device_train_batch_size 2\n",
+                "a.yaml": CONFIG,
+            },
+        )
+    )
+    assert effbatch_lint.check(["walk.sh"]).findings == []
+    assert [finding.code for finding in effbatch_lint.check(["run.sh"]).findings] == ["EB901"]

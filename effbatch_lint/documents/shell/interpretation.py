@@ -29,6 +29,7 @@ MAX_ROUNDS = 64
 # A sweep over five nested loops is looked at in part: past this many steps every loop is gone through once.
 PATIENCE = 1_500
 MAX_DEPTH = 40
+TOO_DEEP = "nests calls deeper than the limit of"
 
 
 class Interpreter:
@@ -55,7 +56,7 @@ class Interpreter:
         """Count nested texts and calls: a function that calls itself must end."""
         self.depth += levels
         if self.depth > MAX_DEPTH:
-            raise Unreadable(self._here(), f"the script nests calls deeper than the limit of {MAX_DEPTH}")
+            raise Unreadable(self._here(), f"the script {TOO_DEEP} {MAX_DEPTH}")
 
     def _here(self) -> Span:
         return Span(self.path, 1, 1, 1, 1)
