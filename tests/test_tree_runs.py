@@ -407,3 +407,13 @@ def test_what_hydra_refuses_in_the_config_of_a_program_is_an_error_of_the_whole_
     assert [code for code, _ in check(".")[0] if code == "EB902"] == []  # perhaps a part of something else
     write(tree, {"train.py": MAIN})
     assert [code for code, _ in check(".")[0] if code == "EB902"] == ["EB902"]
+
+
+def test_a_part_in_a_folder_of_the_search_path_leads_to_the_primary(tree: Path) -> None:
+    with_path = (
+        TREE["conf/train.yaml"].replace("data: base", "data: shared") + "hydra: {searchpath: ['file://shared']}\n"
+    )
+    write(tree, {"conf/train.yaml": with_path, "shared/data/shared.yaml": "batch_size: 31\n"})
+    assert check("shared/data/shared.yaml")[0] == [("EB101", "conf/train.yaml")]
+    write(tree, {"conf/train.yaml": with_path.partition("hydra:")[0], "effbatch.toml": 'search-path = ["shared"]\n'})
+    assert check("shared/data/shared.yaml")[0] == [("EB101", "conf/train.yaml")]

@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint import discovery
+from effbatch_lint.compose.marks import lists_defaults
 from effbatch_lint.project.roots import root_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Dependent(NamedTuple):
 
 
 def dependents(parts: Iterable[str], call: Call) -> Iterator[Dependent]:
-    """The configs of each part's project that hold its name."""
+    """The configs of each part's project that hold its name, or that are composed over further folders."""
     for part in parts:
         name = os.path.basename(part).encode()
         for path in discovery.files_below(root_of(part)):
@@ -36,5 +37,10 @@ def dependents(parts: Iterable[str], call: Call) -> Iterator[Dependent]:
             if discovery.excluded(path, call.settings.folder, call.settings.exclude):
                 continue
             data = call.files.peek(path)
-            if data is not None and name in data:
+            if data is not None and (name in data or _searches(data, call)):
                 yield Dependent(os.path.abspath(path), part)
+
+
+def _searches(data: bytes, call: Call) -> bool:
+    """Whether Hydra composes a config from folders beside its own too: what it includes of them it names by no path."""
+    return lists_defaults(data) and (b"searchpath" in data or bool(call.settings.search_path))
