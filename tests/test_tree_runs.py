@@ -417,3 +417,12 @@ def test_a_part_in_a_folder_of_the_search_path_leads_to_the_primary(tree: Path) 
     assert check("shared/data/shared.yaml")[0] == [("EB101", "conf/train.yaml")]
     write(tree, {"conf/train.yaml": with_path.partition("hydra:")[0], "effbatch.toml": 'search-path = ["shared"]\n'})
     assert check("shared/data/shared.yaml")[0] == [("EB101", "conf/train.yaml")]
+
+
+def test_an_experiment_that_leaves_a_choice_open_is_checked_with_each_option(tree: Path) -> None:
+    part = "# @package _global_\n# effbatch: target=512\ndefaults:\n  - override /data: ???\n"
+    write(tree, {"conf/experiment/open.yaml": part})
+    assert check("conf/experiment/open.yaml") == (
+        [("EB101", "conf/train.yaml with experiment=open data=base")],
+        ["conf/train.yaml with experiment=open data=base", "conf/train.yaml with experiment=open data=large"],
+    )

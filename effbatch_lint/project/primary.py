@@ -55,6 +55,9 @@ class Primary:
         """The runs in which an option is chosen; none when Hydra composes none."""
         for words in self._choices(option):
             runs = self.run(words, option)
+            refused = self._refusals.get(words)
+            if refused is not None and open_choice(refused) is not None:
+                runs = list(self.open(words))  # the option leaves another choice to the command line
             if any(self._call.files.shown(option) in run.config.files for run in runs):
                 return runs
         own = self.refused.get(self.path)
