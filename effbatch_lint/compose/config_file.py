@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 _WORD = r"[a-zA-Z_]\w*"
 _ARGUMENT = r"[\w/.+$%*@?|-]+"
 _SIMPLE = rf"(?a:\$\{{(?:\.*[$\w]+(?:\.[$\w]+)*|{_WORD}(?:\.{_WORD})*:[ \t]*{_ARGUMENT}(?:[ \t]*,[ \t]*{_ARGUMENT})*[ \t]*)\}})"
+# The same, around others that were simple and have become a NUL: as a whole part of a key, or anywhere in an argument.
+_PART, _INNER = r"(?:[$\w]+|\0)", r"(?:[\w/.+$%*@?|-]|\0)+"
+_SIMPLE_AROUND = (
+    rf"(?a:\$\{{(?:\.*{_PART}(?:\.{_PART})*|{_WORD}(?:\.{_WORD})*:[ \t]*{_INNER}(?:[ \t]*,[ \t]*{_INNER})*[ \t]*)\}})"
+)
+_NESTED = 8
 
 
 class Loaded(NamedTuple):
@@ -144,10 +150,19 @@ def _header(document: Document, *, legacy: bool) -> str | None:
     return f"_global_.{package}"
 
 
+def _is_made_of_simple(text: str) -> bool:
+    """Whether every interpolation is simple once the simple ones inside it stand for a word: ``${mul:${a},${b}}``."""
+    for _ in range(_NESTED):
+        text, count = re.subn(_SIMPLE_AROUND, "\0", text)  # YAML holds no such character
+        if not count:
+            break
+    return "${" not in text
+
+
 def _check_interpolations(document: Document, root: Node) -> None:
     """OmegaConf refuses a file in which one interpolation cannot be parsed; nearly all are simple and need no walk."""
     text = document.source.text
-    if text.count("${") == len(re.findall(_SIMPLE, text)):
+    if text.count("${") == len(re.findall(_SIMPLE, text)) or _is_made_of_simple(text):
         return
     stack: list[Node] = [root]
     while stack:

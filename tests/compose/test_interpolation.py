@@ -17,6 +17,7 @@ from omegaconf.grammar_parser import parse as omegaconf_parse
 
 from effbatch_lint.compose import references
 from effbatch_lint.compose.config import Config, Unresolved
+from effbatch_lint.compose.config_file import _is_made_of_simple
 from effbatch_lint.compose.interpolation import Interpolations, Unresolvable
 from effbatch_lint.compose.view import config_of
 from effbatch_lint.documents import yaml
@@ -232,3 +233,13 @@ def test_a_default_is_used_where_the_key_is_known_to_be_absent() -> None:
     term = config("a: ${oc.select:x,${b}}\nb: 4\n").integer("a")
     assert (term.value, places(term)) == (4, [("a", 1), ("b", 2)])
     assert config("a: ${oc.select:b,${oc.env:N}}\nb: 4\n").integer("a").value == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["${mul:${a},${b}}", "${a.${b}}", "${${a}b}", "${mul:${a}b,c}", "${.${a}}", "${${a}.b}", "${a[${b}]}", "${a:}", "${${a}",
+     "${mul:${a} ${b}}", "${mul:${a}}b}", "${${a}:b}", "${.a.${..b}.c}", "x${mul:${mul:${a},1},2}y"],
+)  # fmt: skip
+def test_what_is_passed_without_a_walk_is_what_omegaconf_accepts(text: str) -> None:
+    if _is_made_of_simple(text):
+        OmegaConf.create({"x": text})  # raises what it refuses
