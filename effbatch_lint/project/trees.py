@@ -120,13 +120,18 @@ class Trees:
 
 
 class _Folder:
-    """The primary configs of one folder: those with a defaults list."""
+    """The primary configs of one folder: those with a defaults list.
 
-    def __init__(self, folder: str, call: Call, primaries: list[Primary] | None = None) -> None:
+    ``below`` keeps the files in the folders below, once they were asked for, for every view of the folder.
+    """
+
+    def __init__(
+        self, folder: str, call: Call, primaries: list[Primary] | None = None, below: dict[str, list[str]] | None = None
+    ) -> None:
         self.folder = folder
         self._call = call
         self.primaries = list(self._found()) if primaries is None else primaries
-        self._below: list[str] | None = None
+        self._below = {} if below is None else below
 
     def without(self, path: str, *, experiments: bool) -> _Folder:
         """The folder for a file in or below it. Below the tree's own folder, what chooses options is no primary."""
@@ -135,7 +140,7 @@ class _Folder:
             for one in self.primaries
             if one.path != path and (experiments or not is_experiment(self._data(one.path)))
         ]
-        return self if len(kept) == len(self.primaries) else _Folder(self.folder, self._call, kept)
+        return self if len(kept) == len(self.primaries) else _Folder(self.folder, self._call, kept, self._below)
 
     def including(self, path: str, *, named: bool, whole: bool) -> list[Candidate]:
         """The runs that include a file; for one that was not named, those in which only it is new."""
@@ -220,10 +225,10 @@ class _Folder:
 
     def _options(self) -> list[str]:
         """The files in the folders below."""
-        if self._below is None:
+        if self.folder not in self._below:
             below = [os.path.abspath(path) for path in discovery.files_below(self.folder) if path.endswith(".yaml")]
-            self._below = [path for path in below if os.path.dirname(path) != self.folder][:MOST_FILES]
-        return self._below
+            self._below[self.folder] = [path for path in below if os.path.dirname(path) != self.folder][:MOST_FILES]
+        return self._below[self.folder]
 
     def _found(self) -> Iterator[Primary]:
         call = self._call
