@@ -2,7 +2,7 @@
 
 pre-commit hands over the changed files only. A DeepSpeed JSON, an accelerate file, a base config is no recipe of its own:
 the files of the project that may name it are found by their bytes, and read as if they had been given. What they turn out
-not to include is dropped again. (A file of a Hydra group is named by nothing but its place: effbatch_lint/trees.py.)
+not to include is dropped again. (A file of a Hydra group is named by nothing but its place: effbatch_lint/project/trees.py.)
 """
 
 from __future__ import annotations
@@ -21,24 +21,33 @@ if TYPE_CHECKING:
 
 
 class Dependent(NamedTuple):
-    """A config of the project that may include the part."""
+    """A config of the project that may include the parts."""
 
     path: str
-    part: str
+    parts: tuple[str, ...]
 
 
 def dependents(parts: Iterable[str], call: Call) -> Iterator[Dependent]:
-    """The configs of each part's project that hold its name, or that are composed over further folders."""
+    """The configs of each part's project that hold its name, or that are composed over further folders.
+
+    A hook may hand over many parts: each file of the project is looked through once for all of them.
+    """
+    projects: dict[str, dict[str, bytes]] = {}
     for part in parts:
-        name = os.path.basename(part).encode()
-        for path in discovery.files_below(root_of(part)):
+        projects.setdefault(root_of(part), {})[part] = os.path.basename(part).encode()
+    for root, names in projects.items():
+        for path in discovery.files_below(root):
             if path in call.given or os.path.abspath(path) in call.handed:
                 continue
             if discovery.excluded(path, call.settings.folder, call.settings.exclude):
                 continue
             data = call.files.peek(path)
-            if data is not None and (name in data or _searches(data, call)):
-                yield Dependent(os.path.abspath(path), part)
+            if data is None:
+                continue
+            searches = _searches(data, call)
+            including = tuple(part for part, name in names.items() if searches or name in data)
+            if including:
+                yield Dependent(os.path.abspath(path), including)
 
 
 def _searches(data: bytes, call: Call) -> bool:

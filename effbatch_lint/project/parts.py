@@ -66,7 +66,7 @@ def _refused(shown: str, error: Unreadable, read: Read, *, named: bool) -> None:
 
 
 def _naming(dependent: Dependent, trees: Trees, call: Call, read: Read) -> list[Candidate]:
-    """The runs of a config that may name a part; of a file of a tree, those of the tree.
+    """The runs of a config that may name parts; of a file of a tree, those of the tree.
 
     Whether the part is named for good shows when the batch is read, and the file is opened.
     """
@@ -77,6 +77,6 @@ def _naming(dependent: Dependent, trees: Trees, call: Call, read: Read) -> list[
     try:
         return read_file(dependent.path, call, nothing(call), named=False)
     except Unreadable as error:
-        if error.span.path == call.files.shown(dependent.part):
+        if error.span.path in map(call.files.shown, dependent.parts):
             read.errors.append(error)
         return []
