@@ -117,6 +117,11 @@ class Config:
         found.unseen = ()
         return found
 
+    @property
+    def finder(self) -> Companion | None:
+        """What finds the files that a key names; the same for every view of the configuration."""
+        return self._companion
+
     def resolved_by(self, resolver: Resolver) -> Config:
         """The same configuration, its references given values by ``resolver``."""
         return self._like(self.root, self.prefix, self.dialect, resolver)

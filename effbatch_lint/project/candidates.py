@@ -95,9 +95,7 @@ def candidates(document: Document, call: Call, launched: Launched | None = None)
         if not known:
             continue
         config, companions = _config(document, tree, call, launched)
-        best = _best(known, config, None if launched is None else launched.launch)
-        if best is None and call.forced is not None:
-            best = (call.forced, None)
+        best = _best(known, config, call, None if launched is None else launched.launch)
         if best is not None:
             chosen, runner_up = best
             dialect = "json" if document.kind == "json" else chosen.dialect
@@ -122,23 +120,18 @@ def _composed(document: Document, call: Call) -> list[Candidate]:
     """The configs that Hydra composes from this file, with the folder of the file as its search path."""
     from effbatch_lint.compose.primary import composed  # noqa: PLC0415 - only a file with a defaults list is composed
 
-    made: list[tuple[list[str], Companions]] = []
-
     def companion(read: list[str]) -> Companions:
-        companions = Companions(call.files, document.source.real, read, call.handed)
-        made.append((read, companions))
-        return companions
+        return Companions(call.files, document.source.real, read, call.handed)
 
     jobs = composed(call.code.of(document.source.real), document, call.options.overrides, companion)
     found = []
     for job in jobs or ():
         config = job.config
         read = tuple(known for shown in config.files if (known := call.files.parsed(shown)) is not None)
-        best = _best(_known([known.source.text for known in read], call), config)
-        if best is None and call.forced is not None:
-            best = (call.forced, None)
+        best = _best(_known([known.source.text for known in read], call), config, call)
         if best is not None:
-            companions = next(mine for files, mine in made if files is config.files)
+            companions = config.finder
+            assert isinstance(companions, Companions)
             # Primary configs beside this one are runs of their own, though this one stands on them.
             folder = os.path.dirname(document.source.real)
             beside = [one for one in read if one is not document and os.path.dirname(one.source.real) == folder]
@@ -156,11 +149,10 @@ def recognised(
     config: Config, texts: Sequence[str], launched: Launched, companions: Companions, call: Call
 ) -> Candidate | None:
     """A config that was composed elsewhere, with the framework that reads it."""
-    known = _known(texts, call, launched.text)
-    best = _best(known, config, launched.launch)
-    if best is None and call.forced is None:
+    best = _best(_known(texts, call, launched.text), config, call, launched.launch)
+    if best is None:
         return None
-    chosen, runner_up = best or (known[0], None)
+    chosen, runner_up = best
     return Candidate(
         config.with_dialect(chosen.dialect), chosen, launched.script, companions, runner_up, launched=launched
     )
@@ -231,9 +223,12 @@ def _resolved(
 
 
 def _best(
-    known: list[Framework], config: Config, launch: Launch | None = None
+    known: list[Framework], config: Config, call: Call, launch: Launch | None = None
 ) -> tuple[Framework, Framework | None] | None:
-    """The framework with most distinctive keys; the earlier one of the table on a tie. And the next best."""
+    """The framework with most distinctive keys; the earlier one of the table on a tie. And the next best.
+
+    The one that the call names is taken though the config has none of its keys.
+    """
     scored = [
         (
             framework.recognise(config) + _STARTED * bool(launch and framework.starts and framework.starts(launch)),
@@ -243,5 +238,5 @@ def _best(
     ]
     scored = sorted((pair for pair in scored if pair[0] > 0), key=lambda pair: -pair[0])
     if not scored:
-        return None
+        return None if call.forced is None else (call.forced, None)
     return scored[0][1], scored[1][1] if len(scored) > 1 else None

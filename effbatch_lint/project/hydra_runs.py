@@ -73,12 +73,8 @@ def runs(line: Launched, overrides: Sequence[str], handed: Sequence[str], code: 
 def _composed(
     line: Launched, folders: list[str], primary: str, overrides: Sequence[str], handed: Sequence[str], code: Code
 ) -> list[Composed]:
-    made: list[tuple[list[str], Companions]] = []
-
     def companion(opened: list[str]) -> Companions:
-        companions = Companions(line.project, os.path.join(folders[0], primary), opened, handed, line.find)
-        made.append((opened, companions))
-        return companions
+        return Companions(line.project, os.path.join(folders[0], primary), opened, handed, line.find)
 
     on_line = list(_words(line))
     said = {word.text for word in on_line}  # Hydra refuses a choice that stands twice
@@ -88,7 +84,8 @@ def _composed(
     found = []
     for job in jobs(run, multirun=multirun):
         config = job.composition.config
-        companions = next(mine for opened, mine in made if opened is config.files)
+        companions = config.finder
+        assert isinstance(companions, Companions)
         found.append(Composed(*_told(config, line), companions, job.swept, job.notes))
     return found
 
