@@ -9,6 +9,8 @@ from effbatch_lint.documents.document import Document, kind_of, parse
 from effbatch_lint.source import MAX_PARSED, Source, Span, Unreadable, decode, display, read_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from effbatch_lint.documents.pragmas import Pragmas
 
 
@@ -46,6 +48,10 @@ class Files:
         """The parsed file that a person sees under this path, if it was asked for."""
         known = self._documents.get(os.path.join(self.base, shown))
         return known if isinstance(known, Document) else None
+
+    def parsed_of(self, shown: Iterable[str]) -> tuple[Document, ...]:
+        """Those of the files that a person sees under these paths which were parsed."""
+        return tuple(document for path in shown if (document := self.parsed(path)) is not None)
 
     def shown(self, path: str) -> str:
         """The path as a person sees it."""

@@ -127,7 +127,7 @@ def _composed(document: Document, call: Call) -> list[Candidate]:
     found = []
     for job in jobs or ():
         config = job.config
-        read = tuple(known for shown in config.files if (known := call.files.parsed(shown)) is not None)
+        read = call.files.parsed_of(config.files)
         best = _best(_known([known.source.text for known in read], call), config, call)
         if best is not None:
             companions = config.finder

@@ -93,7 +93,7 @@ def _composed(
 def _told(config: Config, line: Launched) -> tuple[Config, tuple[str, ...]]:
     """The config with the words whose values are not known laid over it, and the texts of its files."""
     read = list(config.files)
-    texts = tuple(document.source.text for shown in read if (document := line.project.parsed(shown)) is not None)
+    texts = tuple(document.source.text for document in line.project.parsed_of(read))
     config.files[:] = dict.fromkeys((*line.files, *read))
     unknown = [
         argument for argument in line.launch.arguments if argument.reason is not None and "-" not in argument.dashes

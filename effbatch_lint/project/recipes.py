@@ -135,8 +135,7 @@ def _in_files(candidate: Candidate, call: Call, companions: Sequence[Document]) 
     declaring: tuple[Document, ...] = (*script, *own, *candidate.parts, *companions)
     others: tuple[Document, ...] = ()
     if candidate.declaring is not None:
-        parts = (call.files.parsed(shown) for shown in candidate.config.files)
-        others = tuple(document for document in parts if document is not None)
+        others = call.files.parsed_of(candidate.config.files)
     found: Declared | None = None
     scripted = any(candidate.document.source.real == one.source.real for one in script)
     of_run = {document.source.real for document in _nearest(declaring, script, candidate, call)}

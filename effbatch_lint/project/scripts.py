@@ -144,8 +144,7 @@ def _composed(line: Launched, call: Call) -> list[Candidate] | Config:
 
 def _parts(config: Config, call: Call) -> tuple[Document, ...]:
     """The files of a tree that a config is composed of."""
-    documents = (call.files.parsed(shown) for shown in config.files)
-    return tuple(document for document in documents if document is not None and document.kind == "yaml")
+    return tuple(document for document in call.files.parsed_of(config.files) if document.kind == "yaml")
 
 
 def _is_hydras(argument: Argument) -> bool:
