@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from effbatch_lint.recipe import Recipe
     from effbatch_lint.report.report import Report
-    from effbatch_lint.settings import Settings
+    from effbatch_lint.settings.records import Settings
 
 __version__ = "0.1.0"
 __all__ = ["BatchMismatch", "check", "explain", "verify"]
@@ -39,11 +39,12 @@ def explain(
     """
     import warnings  # noqa: PLC0415 - `import effbatch_lint` alone stays free
 
-    from effbatch_lint import call, engine, settings  # noqa: PLC0415 - as above
+    from effbatch_lint import call, engine  # noqa: PLC0415 - as above
+    from effbatch_lint.settings.place import governing  # noqa: PLC0415 - as above
 
     names = _names(paths)
     options = call.Options(names, _sizes(world_size), tuple(overrides), framework=framework)
-    report = engine.explain(options, settings.governing(names))
+    report = engine.explain(options, governing(names))
     for error in report.errors:
         warnings.warn(str(error), stacklevel=2)
     return report.recipes
@@ -62,18 +63,19 @@ def check(
     ``target``: 2048, "2048 sequences", "8.4M tokens".
     """
     from effbatch_lint import arguments, call, engine  # noqa: PLC0415 - `import effbatch_lint` alone stays free
-    from effbatch_lint import settings as loaded  # noqa: PLC0415 - as above
+    from effbatch_lint.settings import place  # noqa: PLC0415 - as above
+    from effbatch_lint.settings.records import Settings  # noqa: PLC0415 - as above
 
     names = _names(paths)
     options = call.Options(names, _sizes(world_size), tuple(overrides), arguments.target(target))
     if settings is None:
-        chosen = loaded.governing(names)
-    elif isinstance(settings, loaded.Settings):
+        chosen = place.governing(names)
+    elif isinstance(settings, Settings):
         chosen = settings
     elif isinstance(settings, (str, os.PathLike)):
-        chosen = loaded.load(os.fspath(settings))
+        chosen = place.load(os.fspath(settings))
     else:
-        chosen = loaded.from_python(settings, os.getcwd())
+        chosen = place.from_python(settings, os.getcwd())
     return engine.check(options, chosen)
 
 

@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from effbatch_lint import __version__
-from effbatch_lint import settings as settings_module
 from effbatch_lint.call import Options, UsageError
+from effbatch_lint.settings.place import governing, load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from effbatch_lint.settings import Settings
+    from effbatch_lint.settings.records import Settings
     from effbatch_lint.targets.target import Target
 
 EPILOG = """\
@@ -209,5 +209,5 @@ def settings(given: argparse.Namespace) -> Settings:
     if given.config is not None:
         if not os.path.isfile(given.config):
             raise UsageError(f"--config {given.config}: no such file")
-        return settings_module.load(given.config)
-    return settings_module.governing(given.paths)
+        return load(given.config)
+    return governing(given.paths)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from effbatch_lint.files import Files
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.recipe import Recipe
-    from effbatch_lint.settings import Settings
+    from effbatch_lint.settings.records import Settings
     from effbatch_lint.source import Unreadable
     from effbatch_lint.targets.target import Target
 

@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING
 
 from effbatch_lint import discovery
-from effbatch_lint import settings as settings_module
 from effbatch_lint.call import Call, Options
 from effbatch_lint.compose.code import Code
 from effbatch_lint.documents.document import kind_of
@@ -18,10 +17,11 @@ from effbatch_lint.project.reading import forced
 from effbatch_lint.project.roots import root_of
 from effbatch_lint.report.report import Report
 from effbatch_lint.rules.table import BY_CODE
+from effbatch_lint.settings.place import FILES
 
 if TYPE_CHECKING:
     from effbatch_lint.frameworks.framework import Framework
-    from effbatch_lint.settings import Settings
+    from effbatch_lint.settings.records import Settings
 
 
 def explain(options: Options, settings: Settings) -> Report:
@@ -92,7 +92,7 @@ def _given(options: Options, settings: Settings) -> dict[str, bool]:
         if os.path.isdir(path) and kind_of(path) is None:
             for name in discovery.files_below(path):
                 # The settings are no training config, and not counted among the files that might have been one.
-                if os.path.basename(name) in settings_module.FILES:
+                if os.path.basename(name) in FILES:
                     continue
                 given.setdefault(_real(name), (name, False))
         else:

@@ -96,6 +96,20 @@ class Finding(NamedTuple):
         return (self.primary.span.path, self.primary.span.line, self.primary.span.column, self.code)
 
 
+class Misdeclared(NamedTuple):
+    """A declaration that does not exist or does not read (EB905), in a comment, a config or the settings.
+
+    Attributes:
+        span: its place; None where the settings came from Python.
+        message: what is wrong with it.
+        help: what to write.
+    """
+
+    span: Span | None
+    message: str
+    help: str | None = None
+
+
 def rule_url(code: str) -> str:
     """The rule's page, within this project."""
     return f"docs/rules/{code}.md"

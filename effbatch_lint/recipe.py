@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from effbatch_lint.batch import Batch
     from effbatch_lint.compose.config import Config
     from effbatch_lint.compose.refusal import Note
+    from effbatch_lint.findings import Misdeclared
     from effbatch_lint.frameworks.framework import Framework
     from effbatch_lint.launch import Launch
     from effbatch_lint.source import Span
@@ -42,7 +43,7 @@ class Recipe(NamedTuple):
     batches: tuple[Batch, ...]
     targets: tuple[Target, ...] = ()
     name: str | None = None
-    unknown: tuple[tuple[Span | None, str], ...] = ()
+    unknown: tuple[Misdeclared, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
     notes: tuple[Note, ...] = ()
     remarking: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "effbatch_lint"
 # From the first to the last; a name with a dot is one module, any other a module or a whole folder. A module imports from
 # earlier stages and from its own folder, not from its neighbours in the stage. Imports for types only are free.
 STAGES = (
-    ("source", "terms", "findings", "call", "targets.quantity"),
+    ("source", "terms", "findings", "call", "nearest", "targets.quantity"),
     ("batch", "launch", "recipe", "diagnosis", "expression", "suppress", "targets.target", "starters"),
     ("documents",),
     ("files", "discovery"),
@@ -41,7 +41,6 @@ STAGES = (
     ("cli",),
     ("__main__",),
 )
-SAME = {"settings_reader": "settings"}  # the reader is a file of its own, for projects without settings
 
 
 class Import(NamedTuple):
@@ -96,10 +95,9 @@ def stage_of(name: str) -> tuple[int, str]:
     """The number of a module's stage and the folder or module that the stage names."""
     parts = name.split(".")
     for candidate in (name, ".".join(parts[:2]), parts[0]):
-        known = SAME.get(candidate, candidate)
         for number, members in enumerate(STAGES):
-            if known in members:
-                return number, known
+            if candidate in members:
+                return number, candidate
     raise AssertionError(f"effbatch_lint/{name.replace('.', '/')}.py: put it in its stage, in this test")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import effbatch_lint
-from effbatch_lint.settings import load
+from effbatch_lint.settings.place import load
 from effbatch_lint.source import Unreadable
 
 FORMULAS = """\

@@ -21,7 +21,7 @@ def said(text: str) -> tuple[list[tuple[str, float]], list[int], list[str]]:
     return (
         [(target.quantity.words, target.tolerance) for target in node.targets],
         [int(term.value or 0) for term in node.world_sizes],
-        [message for _, message in node.unknown],
+        [each.message for each in node.unknown],
     )
 
 
@@ -48,10 +48,10 @@ def test_what_it_declares(text: str, targets: list[tuple[str, float]], sizes: li
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2048", "effbatch: declares nothing; write effbatch: {target_global_batch: 2048, world_size: 64}"),
-        ("", "effbatch: declares nothing; write effbatch: {target_global_batch: 2048, world_size: 64}"),
-        ("[2048]", "effbatch: declares nothing; write effbatch: {target_global_batch: 2048, world_size: 64}"),
-        ("{target: 2048}", "effbatch.target does not exist; there are target_global_batch, target_tokens,"),
+        ("2048", "effbatch: declares nothing"),
+        ("", "effbatch: declares nothing"),
+        ("[2048]", "effbatch: declares nothing"),
+        ("{target: 2048}", "effbatch.target does not exist"),
         ("{target_global_batch: big}", "effbatch.target_global_batch is no number: 2048,"),
         ("{target_global_batch: null}", "effbatch.target_global_batch is no number: 2048,"),
         ("{target_global_batch: [64, 128]}", "effbatch.target_global_batch is no number: 2048,"),
@@ -73,7 +73,7 @@ def test_what_it_declares(text: str, targets: list[tuple[str, float]], sizes: li
 def test_what_does_not_read(text: str, message: str) -> None:
     node = found(f"# first\neffbatch: {text}\n")
     assert len(node.unknown) == 1
-    span, told = node.unknown[0]
+    span, told, _ = node.unknown[0]
     assert told.startswith(message)
     assert span is not None
     assert span.line == 2
@@ -87,7 +87,7 @@ def test_what_reads_counts_beside_what_does_not() -> None:
         [
             'effbatch.tolerance is not a share of the target: 0.01 or "1%"',
             "effbatch.world_size is x, no number of devices",
-            "effbatch.other does not exist; there are target_global_batch, target_tokens, unit, world_size, tolerance",
+            "effbatch.other does not exist",
         ],
     )
 
@@ -115,3 +115,16 @@ def test_so_many_declarations_are_none() -> None:
     (refused,) = read_pragmas(source(f"# effbatch: world-size={','.join(['8'] * 500)}\n"), "yaml").unknown
     assert refused.message.startswith("world-size=8,8,8,")
     assert len(refused.message) < 120
+
+
+@pytest.mark.parametrize(
+    ("text", "help"),
+    [
+        ("2048", "write effbatch: {target_global_batch: 2048, world_size: 64}"),
+        ("{target_globl_batch: 2048}", "did you mean target_global_batch?"),
+        ("{world-size: 8}", "did you mean world_size?"),
+        ("{zzz: 8}", "the keys are target_global_batch, target_tokens, unit, world_size, tolerance"),
+    ],
+)
+def test_what_to_write_instead(text: str, help: str) -> None:
+    assert [each.help for each in found(f"effbatch: {text}\n").unknown] == [help]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import effbatch_lint
-from effbatch_lint import settings
 from effbatch_lint.call import Call, Options
 from effbatch_lint.compose.code import Code
 from effbatch_lint.discovery import python_below
@@ -16,6 +15,7 @@ from effbatch_lint.files import Files
 from effbatch_lint.launch import Launch
 from effbatch_lint.project.candidates import candidates
 from effbatch_lint.project.one_run import merged
+from effbatch_lint.settings.records import none
 
 if TYPE_CHECKING:
     from effbatch_lint.recipe import Recipe
@@ -68,7 +68,7 @@ def test_files_named_as_one_run_may_not_repeat_a_key(tmp_path: Path) -> None:
     for name, text in {"model.yml": MODEL, "training.yml": TRAINING + "seq_length: 4096\n"}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     files = Files(str(tmp_path))
-    call = Call(Options(), settings.none(str(tmp_path)), files, None, [], {}, [], Code(files, python_below))
+    call = Call(Options(), none(str(tmp_path)), files, None, [], {}, [], Code(files, python_below))
     found = [
         candidate
         for name in ("model.yml", "training.yml")

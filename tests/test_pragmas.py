@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from effbatch_lint import suppress
 from effbatch_lint.documents.comments import comments
-from effbatch_lint.documents.pragmas import Suppression, read_pragmas
+from effbatch_lint.documents.pragmas import Pragmas, Suppression, read_pragmas
 from effbatch_lint.source import Source, Span
 
 
@@ -209,6 +209,19 @@ def test_ways_to_write_a_declaration(text: str) -> None:
     assert [d.quantity.words for d in pragmas.targets] == ["2048 pairs"]
 
 
+@pytest.mark.parametrize(
+    "comment",
+    ["batch: tokens=4M", "effective: target=8", "sbatch: ignore[x]", "efbatch: 2 x 8", "see efbatch: target=8"],
+)
+def test_a_comment_of_another_name_is_prose(comment: str) -> None:
+    assert read_pragmas(source(f"a: 1 # {comment}\n"), "yaml") == Pragmas()
+
+
+def test_a_misspelled_name_is_found_wherever_it_stands() -> None:
+    text = "# a heading\na: 1\nb: 2\n# efbatch: target=8\n"
+    assert [each.message for each in read_pragmas(source(text), "yaml").unknown] == ["efbatch: is no pragma"]
+
+
 def test_pragmas_in_json_toml_and_shell() -> None:
     assert read_pragmas(source('{"a": 1} // effbatch: target=8\n'), "json").targets[0].quantity.value == 8
     assert (
@@ -246,6 +259,9 @@ def test_pragmas_in_json_toml_and_shell() -> None:
         ("effbatch ignore[EB301]", "effbatch", "effbatch is no pragma", "write effbatch:"),
         ("Effbatch: target=8", "Effbatch:", "Effbatch: is no pragma", "write effbatch:"),
         ("EFFBATCH: target=8", "EFFBATCH:", "EFFBATCH: is no pragma", "write effbatch:"),
+        ("efbatch: target=8", "efbatch", "efbatch: is no pragma", "did you mean effbatch:?"),
+        ("effbacth: world-size=8", "effbacth", "effbacth: is no pragma", "did you mean effbatch:?"),
+        ("effbach: ignore[EB301] x", "effbach", "effbach: is no pragma", "did you mean effbatch:?"),
         ("EFFBATCH ignore[EB301]", "EFFBATCH", "EFFBATCH is no pragma", "write effbatch:"),
     ],
 )
@@ -253,6 +269,7 @@ def test_what_is_no_pragma(comment: str, place: str, message: str, help: str | N
     text = f"a: 1\nb: 2 # {comment}\n"
     unknown = read_pragmas(source(text), "yaml", {"EB301", "EB302"}).unknown
     assert len(unknown) == 1
+    assert unknown[0].span is not None
     assert stretch(text, unknown[0].span) == place
     assert message in unknown[0].message
     assert help is None or help in (unknown[0].help or "")

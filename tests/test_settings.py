@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import effbatch_lint
-from effbatch_lint import settings
-from effbatch_lint.settings import Settings
+from effbatch_lint.settings import place
+from effbatch_lint.settings.records import Settings
 from effbatch_lint.source import Span, Unreadable
 
 Run = Callable[..., tuple[int, str, str]]
@@ -39,7 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def load(folder: Path, text: str, name: str = "effbatch.toml") -> Settings:
     (folder / name).write_text(text, encoding="utf-8")
-    return settings.load(str(folder / name))
+    return place.load(str(folder / name))
 
 
 def findings(run: Run, *argv: str) -> list[dict[str, Any]]:
@@ -208,22 +208,24 @@ def test_a_value_of_the_wrong_kind_ends_the_run_at_its_line(
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "message"),
+    ("text", "line", "column", "message", "help"),
     [
-        ("target = 64\ntraget = 64\n", 2, 1, "traget is no setting; there are target,"),
-        ("[[recipes]]\nfiles = ['train.yaml']\nbatch = 3\n", 3, 1, "recipes.batch is no setting; there are name,"),
-        ("[tool.effbatch-lint]\ntarget = 64\n", 1, 2, "tool is no setting;"),
+        ("target = 64\ntraget = 64\n", 2, 1, "traget is no setting", "did you mean target?"),
+        ("target = 64\nworld_size = 64\n", 2, 1, "world_size is no setting", "did you mean world-size?"),
+        ("[[recipes]]\nfiles = ['train.yaml']\nbatch = 3\n", 3, 1, "recipes.batch is no setting", "there are name,"),
+        ("[tool.effbatch-lint]\ntarget = 64\n", 1, 2, "tool is no setting", "there are target,"),
     ],
 )
 def test_a_key_that_does_not_exist_is_a_finding_at_its_line(
-    project: Path, run: Run, text: str, line: int, column: int, message: str
+    project: Path, run: Run, text: str, line: int, column: int, message: str, help: str
 ) -> None:
     (project / "effbatch.toml").write_text(text, encoding="utf-8")
     found = [finding for finding in findings(run, "train.yaml") if finding["code"] == "EB905"]
     assert [(f["primary"]["path"], f["primary"]["line"], f["primary"]["column"]) for f in found] == [
         ("effbatch.toml", line, column)
     ]
-    assert found[0]["message"].startswith(message)
+    assert found[0]["message"] == message
+    assert found[0]["help"].startswith(help)
     assert run("check", "train.yaml")[0] == 1
 
 
@@ -264,7 +266,7 @@ def test_a_file_that_is_no_settings_file_ends_the_run(project: Path, run: Run, t
 )
 def test_pyproject(project: Path, text: str) -> None:
     (project / "pyproject.toml").write_text(text, encoding="utf-8")
-    found = settings.governing()
+    found = place.governing()
     assert found.path == "pyproject.toml"
     assert [target.quantity.value for target in found.targets] == [99]
 
@@ -280,7 +282,7 @@ def test_pyproject(project: Path, text: str) -> None:
 )
 def test_a_pyproject_that_does_not_configure_the_tool(project: Path, text: str) -> None:
     (project / "pyproject.toml").write_text(text, encoding="utf-8")
-    assert settings.governing() == Settings(str(project))
+    assert place.governing() == Settings(str(project))
 
 
 def test_a_section_that_is_no_table(project: Path, run: Run) -> None:
@@ -295,13 +297,13 @@ def test_the_nearest_file_governs_and_not_past_the_repository(project: Path, mon
     below.mkdir(parents=True)
     (project / "effbatch.toml").write_text("target = 1", encoding="utf-8")
     monkeypatch.chdir(below)
-    assert settings.governing().folder == str(project)
+    assert place.governing().folder == str(project)
     (project / "a" / "pyproject.toml").write_text("[tool.effbatch-lint]\ntarget = 2", encoding="utf-8")
-    assert settings.governing().folder == str(project / "a")
+    assert place.governing().folder == str(project / "a")
     (project / "a" / "effbatch.toml").write_text("target = 3", encoding="utf-8")
-    assert settings.governing().targets[0].quantity.value == 3
+    assert place.governing().targets[0].quantity.value == 3
     (below / ".git").mkdir()
-    assert settings.governing() == Settings(str(below))
+    assert place.governing() == Settings(str(below))
 
 
 def test_settings_above_the_first_path_govern_where_none_stand_above_the_working_directory(
@@ -312,8 +314,8 @@ def test_settings_above_the_first_path_govern_where_none_stand_above_the_working
     (tmp_path / "project" / "effbatch.toml").write_text("target = 1", encoding="utf-8")
     (tmp_path / "elsewhere" / ".git").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert settings.governing([str(tmp_path / "project" / "x.yaml")]).folder == str(tmp_path / "project")
-    assert settings.governing([str(tmp_path / "project")]).folder == str(tmp_path / "project")
+    assert place.governing([str(tmp_path / "project" / "x.yaml")]).folder == str(tmp_path / "project")
+    assert place.governing([str(tmp_path / "project")]).folder == str(tmp_path / "project")
 
 
 def test_a_named_settings_file(project: Path, run: Run) -> None:
@@ -509,5 +511,5 @@ def test_settings_from_a_mapping(project: Path) -> None:
 
 def test_settings_from_a_file_and_from_a_record(project: Path) -> None:
     (project / "ci.toml").write_text("target = 65", encoding="utf-8")
-    for given in ("ci.toml", project / "ci.toml", settings.load("ci.toml")):
+    for given in ("ci.toml", project / "ci.toml", place.load("ci.toml")):
         assert [finding.code for finding in effbatch_lint.check(["train.yaml"], settings=given).findings] == ["EB101"]

@@ -19,6 +19,9 @@ SUFFIXES = {
     ".sh": "shell", ".bash": "shell", ".slurm": "shell", ".sbatch": "shell",
 }  # fmt: skip
 
+# The tool's name, and what follows a name that is misspelled.
+MARKS = ("ffbatch", "FFBATCH", ": target=", ": tokens=", ": world-size=", ": ignore[", ": ignore-file[")
+
 
 class Document(NamedTuple):
     """A parsed file.
@@ -39,6 +42,12 @@ class Document(NamedTuple):
     def repeated(self) -> tuple[tuple[str, Span], ...]:
         """YAML keys that stand twice in one mapping, which some loaders refuse and others do not."""
         return self.look()
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it may declare something to this tool, in a comment or in a node; its comments are not looked at."""
+        text = self.source.text
+        return any(mark in text for mark in MARKS)
 
     @property
     def is_part(self) -> bool:

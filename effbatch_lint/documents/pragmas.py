@@ -14,10 +14,13 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
+from effbatch_lint.documents.document import MARKS
+from effbatch_lint.findings import Misdeclared
+from effbatch_lint.nearest import did_you_mean, nearest
 from effbatch_lint.targets.quantity import UNITS, Quantity, parse_quantity, unit_named
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
     from effbatch_lint.documents.comments import Comment
     from effbatch_lint.source import Source, Span
@@ -54,21 +57,13 @@ class Suppression(NamedTuple):
     reason: str
 
 
-class Unknown(NamedTuple):
-    """A pragma that does not exist or does not read (EB905): what is wrong with it, and what to write."""
-
-    span: Span
-    message: str
-    help: str | None = None
-
-
 class Pragmas(NamedTuple):
     """All that a file's comments declare, in the order of the file."""
 
     targets: tuple[Declared, ...] = ()
     world_sizes: tuple[WorldSizes, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
-    unknown: tuple[Unknown, ...] = ()
+    unknown: tuple[Misdeclared, ...] = ()
 
 
 def within(pragmas: Pragmas, lines: tuple[int, int]) -> Pragmas:
@@ -108,6 +103,10 @@ _PRAGMA = re.compile(
     r"(?P<colon>[ \t]*:|(?=[ \t]+(?:target|tokens|world.size|unit|tolerance)[ \t]*=)|(?=[ \t]+ignore(?:.file)?\[))"
     r"[ \t]*(?P<words>[^#]*)"
 )
+# "# efbatch: target=2048" guards nothing: another name, and then what only a pragma has (document.MARKS).
+_NEARLY = re.compile(
+    r"(?P<name>(?!(?i:effbatch))[A-Za-z]{6,10})(?:[-_]lint)?: (?=(?:target|tokens|world-size)=|ignore(?:-file)?\[)"
+)
 _IGNORE = re.compile(r"(?P<word>[A-Za-z][\w-]*)[ \t]*\[(?P<codes>[^\]\n]{0,1000})\](?P<reason>.*)", re.DOTALL)
 _ASSIGNED = re.compile(
     r"(?P<word>[A-Za-z][\w-]*)[ \t]*=[ \t]*(?P<value>(?:\"[^\"]*\"|'[^']*'|[^\s;]+?)?)(?P<end>[,;]?(?=\s|$)|;)"
@@ -124,8 +123,6 @@ def read_pragmas(source: Source, kind: str, codes: Collection[str] | None = None
 
     ``codes`` are the rules that exist; without them every code of the form EB000 is taken for one.
     """
-    if "ffbatch" not in source.text and "EFFBATCH" not in source.text:
-        return _NOTHING
     from effbatch_lint.documents.comments import comments, heading  # noqa: PLC0415 - few files hold a pragma
 
     reader = _Reader(source.text, codes)
@@ -138,7 +135,7 @@ def read_pragmas(source: Source, kind: str, codes: Collection[str] | None = None
 
 
 def _said(text: str) -> int:
-    return text.count("ffbatch") + text.count("EFFBATCH")
+    return sum(text.count(mark) for mark in MARKS)
 
 
 class _Reader:
@@ -151,7 +148,7 @@ class _Reader:
         self._targets: list[Declared] = []
         self._world_sizes: list[WorldSizes] = []
         self._suppressions: list[Suppression] = []
-        self._unknown: list[Unknown] = []
+        self._unknown: list[Misdeclared] = []
 
     @property
     def pragmas(self) -> Pragmas:
@@ -162,13 +159,20 @@ class _Reader:
         """Read the pragmas in one comment."""
         if len(self._unknown) >= MAX_UNKNOWN:
             return
+        nearly = _NEARLY.match(comment.text)
+        if nearly is not None and nearest(nearly["name"], ("effbatch",), 0.8) is not None:
+            span = _within(comment, 0, nearly.end("name"))
+            self._unknown.append(Misdeclared(span, f"{nearly['name']}: is no pragma", "did you mean effbatch:?"))
+            return
         for match in _PRAGMA.finditer(comment.text):
             if match["name"] != "effbatch" or not match["colon"]:
                 span = _within(comment, match.start("name"), match.end("colon"))
-                self._unknown.append(Unknown(span, f"{match['name']}{match['colon']} is no pragma", "write effbatch:"))
+                self._unknown.append(
+                    Misdeclared(span, f"{match['name']}{match['colon']} is no pragma", "write effbatch:")
+                )
             elif not match["words"].strip():
                 span = _within(comment, match.start("name"), match.end("colon"))
-                self._unknown.append(Unknown(span, "an effbatch comment that declares nothing", _known_words()))
+                self._unknown.append(Misdeclared(span, "an effbatch comment that declares nothing", _known_words()))
             else:
                 self._words(comment, match["words"].rstrip(), match.start("words"))
 
@@ -187,9 +191,9 @@ class _Reader:
                 word = assigned["word"]
                 if word not in _VALUES:
                     message = f"{_short(word)}= is no word of an effbatch comment"
-                    self._unknown.append(Unknown(span, message, _nearest(word)))
+                    self._unknown.append(Misdeclared(span, message, did_you_mean(word, WORDS, _known_words())))
                 elif word in values:
-                    self._unknown.append(Unknown(span, f"{word}= stands twice in one comment"))
+                    self._unknown.append(Misdeclared(span, f"{word}= stands twice in one comment"))
                 else:
                     values[word] = (assigned["value"].strip("\"'"), span)
                 at = assigned.end()
@@ -207,21 +211,25 @@ class _Reader:
         if word in ("ignore", "ignore-file"):
             help = f"name the rules, and say why: {word}[EB301] the JSON is generated"  # noqa: A001 - the record's name for it
             self._unknown.append(
-                Unknown(span, f"{word} without codes would hide every finding, also those to come", help)
+                Misdeclared(span, f"{word} without codes would hide every finding, also those to come", help)
             )
         elif word in _VALUES:
-            self._unknown.append(Unknown(span, f"{word} has no value", f"write {_VALUES[word]}"))
+            self._unknown.append(Misdeclared(span, f"{word} has no value", f"write {_VALUES[word]}"))
         elif unit_named(word):
-            self._unknown.append(Unknown(span, f"{word} stands alone", f"write unit={unit_named(word)}"))
+            self._unknown.append(Misdeclared(span, f"{word} stands alone", f"write unit={unit_named(word)}"))
         else:
-            self._unknown.append(Unknown(span, f"{_short(word)} is no word of an effbatch comment", _nearest(word)))
+            self._unknown.append(
+                Misdeclared(
+                    span, f"{_short(word)} is no word of an effbatch comment", did_you_mean(word, WORDS, _known_words())
+                )
+            )
 
     def _declare(self, values: dict[str, tuple[str, Span]]) -> None:
         """The declarations of one comment: its unit and its tolerance belong to its targets."""
         stated = len(self._targets) + sum(len(sizes.values) for sizes in self._world_sizes)
         if values and stated >= MAX_DECLARED:
             message = f"more than {MAX_DECLARED} declarations in one file: no further one is read"
-            self._unknown.append(Unknown(next(iter(values.values()))[1], message))
+            self._unknown.append(Misdeclared(next(iter(values.values()))[1], message))
             return
         unit = unit_named(values["unit"][0]) if "unit" in values else None
         tolerance = _percentage(values["tolerance"][0]) if "tolerance" in values else 0.0
@@ -237,19 +245,25 @@ class _Reader:
                 if understood and quantity is not None:
                     self._targets.append(Declared(quantity, span, tolerance or 0.0))
             elif not values.keys() & {"target", "tokens"}:
-                self._unknown.append(Unknown(span, f"{word}= says nothing without a target= in the same comment"))
+                self._unknown.append(Misdeclared(span, f"{word}= says nothing without a target= in the same comment"))
             else:
                 understood = (unit if word == "unit" else tolerance) is not None
             if not understood:
                 self._unknown.append(
-                    Unknown(span, f"{word}={_short(text)} is not understood", f"write {_VALUES[word]}")
+                    Misdeclared(span, f"{word}={_short(text)} is not understood", f"write {_VALUES[word]}")
                 )
 
     def _ignore(self, comment: Comment, match: re.Match[str], offset: int) -> None:
         word = match["word"]
         if word not in ("ignore", "ignore-file"):
             span = _within(comment, offset + match.start("word"), offset + match.end("word"))
-            self._unknown.append(Unknown(span, f"{_short(word)}[] is no word of an effbatch comment", _nearest(word)))
+            self._unknown.append(
+                Misdeclared(
+                    span,
+                    f"{_short(word)}[] is no word of an effbatch comment",
+                    did_you_mean(word, WORDS, _known_words()),
+                )
+            )
             return
         found = list(_CODE.finditer(match["codes"]))
         if not found:
@@ -262,7 +276,11 @@ class _Reader:
                 self._suppressions.append(Suppression(code[0], span, lines, match["reason"].strip(" \t:-")))
             else:
                 self._unknown.append(
-                    Unknown(span, f"{_short(code[0])} is no rule", _nearest(code[0], self._codes or ()))
+                    Misdeclared(
+                        span,
+                        f"{_short(code[0])} is no rule",
+                        did_you_mean(code[0], self._codes or (), "effbatch-lint rule lists them"),
+                    )
                 )
 
     def _covered(self, comment: Comment) -> tuple[int, int]:
@@ -297,13 +315,3 @@ def _percentage(text: str) -> float | None:
 
 def _known_words() -> str:
     return f"the words are {', '.join(WORDS)}"
-
-
-def _nearest(word: str, among: Iterable[str] = ()) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for a typing error
-
-    if len(word) > _MAX_LENGTH:
-        return _known_words()
-    known = list(among) or WORDS
-    near = get_close_matches(word.lower().replace("_", "-") if known is WORDS else word.upper(), known, 1, 0.6)
-    return f"did you mean {near[0]}?" if near else _known_words() if known is WORDS else "effbatch-lint rule lists them"

@@ -34,7 +34,7 @@ def read_all(call: Call) -> Read:
     varied = {recipe.path for recipe in of_settings if set(recipe.config.overrides).difference(call.options.overrides)}
     for candidate in runs:
         new = {one.source.path for one in candidate.declaring or ()} if candidate.choice else set()
-        speaks = candidate.path in varied and not candidate.choice and "ffbatch" in candidate.document.source.text
+        speaks = candidate.path in varied and not candidate.choice and candidate.document.speaks
         if candidate.path not in covered or not new <= covered or speaks:
             _read(candidate, call, read)
     _each_once(runs, of_settings, read)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from effbatch_lint.documents.document import Document
     from effbatch_lint.project.candidates import Candidate
     from effbatch_lint.project.launched import Launched
-    from effbatch_lint.settings import RecipeSettings
+    from effbatch_lint.settings.records import RecipeSettings
     from effbatch_lint.targets.declared import Declared
 
 
@@ -36,7 +36,7 @@ def from_candidate(
     found = _recipes(candidate, call, described, accelerate, [])
     # Which files a config names is known only when its batch was read; few of them declare anything.
     companions = candidate.companions.documents
-    speaking = [each for each in companions if "ffbatch" in each.source.text and each is not candidate.document]
+    speaking = [each for each in companions if each.speaks and each is not candidate.document]
     return _recipes(candidate, call, described, accelerate, speaking) if speaking else found
 
 
@@ -202,7 +202,7 @@ def _declared(
         call: the files.
         lines: those that count, in a file of several documents.
     """
-    if "ffbatch" not in document.source.text:
+    if not document.speaks:
         return None
     from effbatch_lint.targets.declared import declared  # noqa: PLC0415 - most configs declare nothing
 

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from effbatch_lint.call import Read
-    from effbatch_lint.documents.document import Document
+    from effbatch_lint.findings import Misdeclared
     from effbatch_lint.recipe import Recipe
-    from effbatch_lint.settings import Settings
+    from effbatch_lint.settings.records import Settings
     from effbatch_lint.source import Unreadable
 
 
 def findings(read: Read) -> list[Finding]:
     """All findings of a call, in the order of files and lines, each once, less what is switched off or suppressed."""
     found = [unreadable(error) for error in read.errors]
-    found += [_said("EB905", message, span, read.settings.path) for span, message in read.settings.unknown]
+    found += [_misdeclared(each, read.settings.path) for each in read.settings.unknown]
     for recipe in read.recipes:
-        found += [_said("EB905", message, span, recipe.path) for span, message in recipe.unknown]
+        found += [_misdeclared(each, recipe.path) for each in recipe.unknown]
         found.extend(_recipe(recipe, read))
     found = _suppressed(found, read)
     found = [finding for finding in found if enabled(finding, read.settings)]
@@ -41,7 +41,7 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
         asked.update(recipe.config.files)
         for path in recipe.config.files if recipe.framework is not None else ():
             holding.setdefault(path, []).append(recipe)
-    speaking = [d for d in read.files.documents if _speaks(d) and d.source.path in asked]
+    speaking = [d for d in read.files.documents if d.source.path in asked and d.speaks]
     if read.settings.path is not None:
         # A finding may point at a target in the settings, and a comment there may ask to be silent about it.
         speaking += [
@@ -52,10 +52,7 @@ def _suppressed(found: list[Finding], read: Read) -> list[Finding]:
     refused = {unread.path: unread.reason for unread in read.unread if unread.refused}
     pragmas = [(document, read.files.pragmas(document)) for document in speaking]
     for document, stated in pragmas:
-        found += [
-            _said("EB905", unknown.message, unknown.span, None)._replace(help=unknown.help)
-            for unknown in stated.unknown
-        ]
+        found += [_misdeclared(each, None) for each in stated.unknown]
         if document.source.path not in read.failed:
             found += [
                 _unclaimed(target.span, refused.get(document.source.path))
@@ -81,10 +78,6 @@ def _unclaimed(span: Span, refused: str | None) -> Finding:
     if refused is None:
         return _said("EB104", UNCLAIMED, span, None)._replace(help=UNCLAIMED_HELP)
     return _said("EB104", f"a target is declared, and what it stands in is refused: {refused}", span, None)
-
-
-def _speaks(document: Document) -> bool:
-    return "ffbatch" in document.source.text or "EFFBATCH" in document.source.text
 
 
 def unreadable(error: Unreadable) -> Finding:
@@ -132,6 +125,10 @@ def enabled(finding: Finding, settings: Settings) -> bool:
         finding.code in codes and any(excluded(path, settings.folder, (pattern,)) for path in paths)
         for pattern, codes in settings.per_file_ignores
     )
+
+
+def _misdeclared(each: Misdeclared, path: str | None) -> Finding:
+    return _said("EB905", each.message, each.span, path)._replace(help=each.help)
 
 
 def _said(code: str, message: str, span: Span | None, path: str | None) -> Finding:

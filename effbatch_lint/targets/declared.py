@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from effbatch_lint.documents.nodes import Mapping, Scalar, Sequence
 from effbatch_lint.documents.pragmas import MAX_DECLARED
+from effbatch_lint.findings import Misdeclared
+from effbatch_lint.nearest import did_you_mean
 from effbatch_lint.targets.quantity import UNITS, parse_quantity, unit_named
 from effbatch_lint.targets.target import Target
 from effbatch_lint.terms import Origin, Term
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
     from effbatch_lint.documents.nodes import Entry
     from effbatch_lint.documents.pragmas import Pragmas
-    from effbatch_lint.source import Span
 
 EXAMPLE = "write effbatch: {target_global_batch: 2048, world_size: 64}"
 _MAX_DIGITS = 10  # no job has a billion devices
@@ -29,7 +30,7 @@ class Declared(NamedTuple):
 
     targets: tuple[Target, ...] = ()
     world_sizes: tuple[Term, ...] = ()
-    unknown: tuple[tuple[Span | None, str], ...] = ()
+    unknown: tuple[Misdeclared, ...] = ()
 
 
 NOTHING = Declared()
@@ -48,7 +49,7 @@ def declared(config: Config | None, pragmas: Pragmas) -> Declared:
 
 
 def _no_mapping(entry: Entry) -> Declared:
-    return Declared(unknown=((entry.span, f"effbatch: declares nothing; {EXAMPLE}"),))
+    return Declared(unknown=(Misdeclared(entry.span, "effbatch: declares nothing", EXAMPLE),))
 
 
 def _stated(pragmas: Pragmas) -> Declared:
@@ -66,7 +67,7 @@ class _Node:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._unknown: list[tuple[Span | None, str]] = []
+        self._unknown: list[Misdeclared] = []
         self._unit = self._word("unit", unit_named, f"one of {', '.join(UNITS)}")
         self._tolerance = self._word("tolerance", _share, 'a share of the target: 0.01 or "1%"') or 0.0
 
@@ -83,7 +84,9 @@ class _Node:
             elif key == "world_size":
                 world_sizes += self._world_sizes(entry)
             elif key not in NODE_KEYS:
-                self._unknown.append((entry.span, f"effbatch.{key} does not exist; there are {', '.join(NODE_KEYS)}"))
+                known = f"the keys are {', '.join(NODE_KEYS)}"
+                message = f"effbatch.{key} does not exist"
+                self._unknown.append(Misdeclared(entry.span, message, did_you_mean(key, NODE_KEYS, known)))
         return Declared(tuple(targets), tuple(world_sizes), tuple(self._unknown))
 
     def _target(self, key: str, entry: Entry) -> Iterator[Target]:
@@ -92,7 +95,7 @@ class _Node:
         quantity = None if text is None else parse_quantity(text, unit)
         if quantity is None or (unit is not None and quantity.unit != unit):
             kind = f"number of {unit}" if unit else "number: 2048, 2048 sequences, 8M tokens"
-            self._unknown.append((entry.value.span, f"effbatch.{key} is no {kind}"))
+            self._unknown.append(Misdeclared(entry.value.span, f"effbatch.{key} is no {kind}"))
         else:
             origin = Origin(entry.value.span, f"effbatch.{key}")
             yield Target(quantity, origin, "config", self._tolerance)
@@ -101,7 +104,7 @@ class _Node:
         values = entry.value.items if isinstance(entry.value, Sequence) else [entry.value]
         if len(values) > MAX_DECLARED:
             self._unknown.append(
-                (entry.value.span, f"effbatch.world_size: more than {MAX_DECLARED} numbers of devices")
+                Misdeclared(entry.value.span, f"effbatch.world_size: more than {MAX_DECLARED} numbers of devices")
             )
             return
         for value in values:
@@ -111,7 +114,7 @@ class _Node:
                 yield Term(int(text), "declared", (origin,), key="effbatch.world_size")
             else:
                 told = f"{text[:40]}, " if text else ""
-                self._unknown.append((value.span, f"effbatch.world_size is {told}no number of devices"))
+                self._unknown.append(Misdeclared(value.span, f"effbatch.world_size is {told}no number of devices"))
 
     def _word(self, key: str, read: Callable[[str], _Read | None], wanted: str) -> _Read | None:
         entry = self._config.entry(f"effbatch.{key}")
@@ -120,7 +123,7 @@ class _Node:
         text = self._config.text(f"effbatch.{key}")
         found = None if text is None else read(text)
         if found is None:
-            self._unknown.append((entry.value.span, f"effbatch.{key} is not {wanted}"))
+            self._unknown.append(Misdeclared(entry.value.span, f"effbatch.{key} is not {wanted}"))
         return found
 
 

@@ -1,55 +1,16 @@
-"""The project's settings: ``[tool.effbatch-lint]`` in pyproject.toml, or ``effbatch.toml``.
-
-The file's keys are described and read in :mod:`effbatch_lint.settings_reader`.
-"""
+"""Where the settings are: ``[tool.effbatch-lint]`` in pyproject.toml, or ``effbatch.toml``."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from effbatch_lint.settings.records import Settings, none
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from effbatch_lint.compose.config import Config
-    from effbatch_lint.source import Span
-    from effbatch_lint.targets.target import Target
-    from effbatch_lint.terms import Term
-
 FILES = ("effbatch.toml", "pyproject.toml")
-
-
-class RecipeSettings(NamedTuple):
-    """A ``[[recipes]]`` entry: files that are one run, with what is declared of it. ``span`` is where its files stand."""
-
-    files: tuple[str, ...]
-    name: str | None = None
-    overrides: tuple[str, ...] = ()
-    world_sizes: tuple[Term, ...] = ()
-    targets: tuple[Target, ...] = ()
-    framework: str | None = None
-    span: Span | None = None
-
-
-class Settings(NamedTuple):
-    """What the project says. ``folder`` is where paths in it start; ``unknown`` are keys that do not exist."""
-
-    folder: str
-    path: str | None = None
-    targets: tuple[Target, ...] = ()
-    world_sizes: tuple[Term, ...] = ()
-    framework: str | None = None
-    exclude: tuple[str, ...] = ()
-    extra_roots: tuple[str, ...] = ()
-    ignore: frozenset[str] = frozenset()
-    extend_select: frozenset[str] = frozenset()
-    per_file_ignores: tuple[tuple[str, frozenset[str]], ...] = ()
-    fail_on: str = "error"
-    recipes: tuple[RecipeSettings, ...] = ()
-    custom: tuple[Config, ...] = ()
-    unknown: tuple[tuple[Span | None, str], ...] = ()
-    search_path: tuple[str, ...] = ()
-    resolvers: tuple[tuple[str, str], ...] = ()
 
 
 def find(start: str) -> str | None:
@@ -90,9 +51,9 @@ def load(path: str) -> Settings:
     Raises:
         Unreadable: the file cannot be read, or a value is of the wrong kind, at its line.
     """
-    from effbatch_lint import settings_reader  # noqa: PLC0415 - a project without settings needs no TOML reader
+    from effbatch_lint.settings import reader  # noqa: PLC0415 - a project without settings needs no TOML reader
 
-    return settings_reader.load(path)
+    return reader.load(path)
 
 
 def from_python(data: Mapping[str, object], folder: str) -> Settings:
@@ -101,14 +62,9 @@ def from_python(data: Mapping[str, object], folder: str) -> Settings:
     Raises:
         Unreadable: a value is of the wrong kind.
     """
-    from effbatch_lint import settings_reader  # noqa: PLC0415 - as above
+    from effbatch_lint.settings import reader  # noqa: PLC0415 - as above
 
-    return settings_reader.from_python(data, folder)
-
-
-def none(folder: str) -> Settings:
-    """A project without settings."""
-    return Settings(folder)
+    return reader.from_python(data, folder)
 
 
 def governing(paths: Sequence[str] = ()) -> Settings:

@@ -1,0 +1,1 @@
+"""The project's settings: where their file is, what it says, and the record that the other stages read."""
