@@ -137,6 +137,22 @@ def _said(code: str, message: str, span: Span | None, path: str | None) -> Findi
     return Finding(code, rule.name, rule.severity, message, Label(span or Span(path or "<settings>", 1, 1, 1, 1), ""))
 
 
+_NAMED = 3  # of the further recipes that a finding holds for
+
+
 def _once(found: list[Finding]) -> list[Finding]:
-    """Each finding once: several world sizes of one recipe may say the same."""
-    return list({(finding.code, finding.primary, finding.message): finding for finding in found}.values())
+    """Each finding once: several world sizes of one recipe may say the same, and several recipes that share a file."""
+    alike: dict[tuple[str, Label, str], list[Finding]] = {}
+    for finding in found:
+        alike.setdefault((finding.code, finding.primary, finding.message), []).append(finding)
+    return [_for_all(same) for same in alike.values()]
+
+
+def _for_all(same: list[Finding]) -> Finding:
+    """The first of several findings that say the same, with the names of the other recipes that it holds for."""
+    others = [name for name in dict.fromkeys(each.recipe for each in same) if name not in (None, same[0].recipe)]
+    if not others:
+        return same[0]
+    more = f" and {len(others) - _NAMED:,} more" if len(others) > _NAMED else ""
+    names = ", ".join(str(name) for name in others[:_NAMED])
+    return same[0]._replace(notes=(*same[0].notes, f"the same holds for {names}{more}"))
