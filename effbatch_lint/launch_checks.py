@@ -29,6 +29,7 @@ def checked(batch: Batch, launch: Launch, declared: Term | None, *, alone: bool)
         *_declared(launch, declared),
         *_allocated(launch, alone=alone),
         *_one_of_many(launch),
+        *_left_over(launch),
         *_truncated(batch),
     )
     return batch._replace(problems=(*batch.problems, *found)) if found else batch
@@ -85,6 +86,24 @@ def _one_of_many(launch: Launch) -> Iterator[Problem]:
             refuses=True,
             help="leave --multi_gpu out for one process",
         )
+
+
+def _left_over(launch: Launch) -> Iterator[Problem]:
+    """Accelerate starts ``num_processes // num_machines`` on each machine (utils/launch.py, prepare_multi_gpu_env)."""
+    config = launch.accelerate
+    if launch.launcher != "accelerate" or config is None:
+        return
+    processes, machines = config.integer("num_processes"), launch.nodes
+    if not processes.value or not machines.value or processes.value % machines.value == 0:
+        return
+    each = processes.value // machines.value
+    yield Problem(
+        "EB303",
+        f"num_processes {shown(processes.value)} over {shown(machines.value)} machines starts {shown(each)} on each: "
+        f"{shown(each * machines.value)} processes in all",
+        (processes, machines),
+        help=f"write num_processes: {each * machines.value}, or a multiple of {shown(machines.value)}",
+    )
 
 
 def _conflict(launch: Launch, given: Term, started: Term, what: str) -> Problem:
