@@ -21,8 +21,8 @@ def checked(batch: Batch, launch: Launch, declared: Term | None, *, alone: bool)
 
     Args:
         batch: the main batch of the run.
-        launch: as the script starts it, whatever world size holds.
-        declared: the world size that the files declare for this tool.
+        launch: as the script starts it, whatever world size the call asks for.
+        declared: a world size that is declared for this tool and contradicts the launch.
         alone: whether the script starts nothing else that could take a part of the job's devices.
     """
     found = (
@@ -37,7 +37,7 @@ def checked(batch: Batch, launch: Launch, declared: Term | None, *, alone: bool)
 
 def _declared(launch: Launch, declared: Term | None) -> Iterator[Problem]:
     launched = launch.world_size
-    if declared is None or not declared.known or not launched.known or declared.value == launched.value:
+    if declared is None:
         return
     yield Problem(
         "EB203",

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from effbatch_lint.launch import Launch
+from effbatch_lint.project.world_sizes import world_sizes
 from effbatch_lint.recipe import Recipe
-from effbatch_lint.terms import Origin, Term
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from effbatch_lint.project.launched import Launched
     from effbatch_lint.settings.records import RecipeSettings
     from effbatch_lint.targets.declared import Declared
+    from effbatch_lint.terms import Term
 
 
 def from_candidate(
@@ -52,17 +53,10 @@ def _recipes(
     launched = candidate.launched
     launch = launched.launch if launched is not None else Launch.nothing()
     in_file = _in_files(candidate, call, companions)
-    chosen = (
-        tuple(
-            Term(size, "declared", (Origin(None, "--world-size", f"--world-size {size}"),), key="--world-size")
-            for size in options.world_sizes
-        )
-        or (described.world_sizes if described is not None else ())
-        or (in_file.world_sizes if in_file is not None else ())
-        or ((launch.world_size,) if launch.world_size.known else ())
-        or settings.world_sizes
-        or (launch.world_size,)
+    declared = (described.world_sizes if described is not None else ()) or (
+        in_file.world_sizes if in_file is not None else ()
     )
+    chosen, contradicted = world_sizes(options.world_sizes, declared, launch, settings.world_sizes)
     # Settings that override a config describe a variant of it: what the file declares is said of the file as it stands.
     variant = described is not None and bool(described.overrides and described.targets)
     targets = (
@@ -75,9 +69,7 @@ def _recipes(
         started = launch._replace(world_size=world_size, accelerate=accelerate or launch.accelerate)
         batches = tuple(framework.read(config, started))
         if launched is not None and batches:
-            # Several declared sizes are several jobs: the script starts one of them.
-            elsewhere = all(size.value != launch.world_size.value for size in chosen) and not options.world_sizes
-            batches = (_checked(batches[0], launched, world_size if elsewhere else None), *batches[1:])
+            batches = (_checked(batches[0], launched, contradicted), *batches[1:])
         file = config if framework.role == "launcher" else started.accelerate
         if launched is None and file is not None and batches:
             batches = (_beside(batches[0], file, chosen), *batches[1:])

@@ -8,7 +8,7 @@ from effbatch_lint.documents.shell import arithmetic, conditions, expansion, wor
 from effbatch_lint.documents.shell.branches import blur, settled
 from effbatch_lint.documents.shell.state import State, Value
 from effbatch_lint.documents.shell.syntax import Code, statements
-from effbatch_lint.documents.shell.text import Text, unknowable
+from effbatch_lint.documents.shell.text import UNLESS_GIVEN, Text, unknowable
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -139,7 +139,7 @@ def _perhaps(shell: Interpreter, code: Code, body: Node, state: State) -> None:
             if value == held or not isinstance(held, Text):
                 continue
             if held:
-                state.variables[name] = held.noted("the script's default, which its arguments may replace")
+                state.variables[name] = held.noted(UNLESS_GIVEN)
             else:
                 why = f"{name} is set from the script's arguments, which are not given"
                 state.variables[name] = unknowable(f"${name}", why, unset=True)
