@@ -65,9 +65,9 @@ class Options(NamedTuple):
 
     def arguments(self) -> tuple[Argument, ...]:
         """The options with their places."""
-        names = {name: self.spelled.get(name, name) for name in (*self.values, *self.switches)}
-        valued = [_argument(names[name].lstrip("-"), value, "--") for name, value in self.values.items()]
-        return (*valued, *(Argument(names[name].lstrip("-"), None, "--") for name in sorted(self.switches)))
+        names = {name: self.spelled.get(name, name).lstrip("-") for name in (*self.values, *self.switches)}
+        valued = [_argument(names[name], value, _dashes(names[name])) for name, value in self.values.items()]
+        return (*valued, *(Argument(names[name], None, _dashes(names[name])) for name in sorted(self.switches)))
 
 
 def options(
@@ -167,6 +167,10 @@ def _begins(word: Text) -> bool:
     """Whether a word begins a flag or an override, and so ends the values of the flag before it."""
     flag = _FLAG.match(word.chars)
     return (flag is not None and bool(flag[3] or flag.end() == len(word.chars))) or bool(_OVERRIDE.match(word.chars))
+
+
+def _dashes(name: str) -> str:
+    return "-" if len(name) == 1 else "--"
 
 
 def _line(values: list[Text]) -> Text:
