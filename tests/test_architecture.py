@@ -249,7 +249,7 @@ def test_what_a_run_on_one_script_does_not_import(tmp_path: Path) -> None:
         found & ((HEAVY - {"tree_sitter"}) | {"tree_sitter_bash", "importlib.resources", "shutil", "tomllib"}) == set()
     )
     own = {name.removeprefix("effbatch_lint.") for name in found}
-    assert own & {"hydra_runs", "launchers.manifest", "naming", "dependents", "targets.remark_words"} == set()
+    assert own & {"hydra_runs", "launchers.manifest", "naming", "dependents", "targets.remarks.words"} == set()
 
 
 def test_what_a_run_that_finds_nothing_does_not_import(tmp_path: Path) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from effbatch_lint.batch import Batch, Layout, Stage, Unit
 from effbatch_lint.source import Source, Span
-from effbatch_lint.targets.remark_words import meaning_of
-from effbatch_lint.targets.remarks import Claim, find_claims
-from effbatch_lint.targets.staleness import Verdict, judge, verdicts
+from effbatch_lint.targets.remarks.claims import Claim, find_claims
+from effbatch_lint.targets.remarks.staleness import judge, verdicts
+from effbatch_lint.targets.remarks.words import meaning_of
 from effbatch_lint.terms import Origin, Term, unknown
+
+if TYPE_CHECKING:
+    from effbatch_lint.targets.remarks.verdict import Verdict
 
 
 def claims(text: str, kind: str = "yaml") -> list[Claim]:

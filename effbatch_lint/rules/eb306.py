@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.findings import Label
 from effbatch_lint.rules.context import labels
-from effbatch_lint.targets.remarks import find_claims
+from effbatch_lint.targets.remarks.claims import find_claims
 from effbatch_lint.terms import shown
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def check(_batch: Batch, context: Context) -> Iterator[Finding]:
         claims = tuple(claim for claim in claims if context.recipe.holds(claim.span))
         if not claims:
             continue
-        from effbatch_lint.targets.staleness import verdicts  # noqa: PLC0415 - few comments claim a batch
+        from effbatch_lint.targets.remarks.staleness import verdicts  # noqa: PLC0415 - few comments claim a batch
 
         for verdict in verdicts(claims, context.recipe.batches):
             related = [

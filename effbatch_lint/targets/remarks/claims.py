@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from effbatch_lint.source import Source, Span
     from effbatch_lint.targets.quantity import Quantity
-    from effbatch_lint.targets.remark_words import Meaning
+    from effbatch_lint.targets.remarks.words import Meaning
 
 
 class Factor(NamedTuple):
@@ -103,7 +103,7 @@ def find_claims(source: Source, kind: str) -> tuple[Claim, ...]:
     if not candidates or len(candidates) > _MOST:
         return ()  # none, or a file that somebody's program writes
     from effbatch_lint.documents.comments import Comment, comments  # noqa: PLC0415 - as the docstring says
-    from effbatch_lint.targets.remark_reading import claims  # noqa: PLC0415 - as the docstring says
+    from effbatch_lint.targets.remarks.reading import claims  # noqa: PLC0415 - as the docstring says
 
     rough = []
     for number in _with_neighbours(lines, candidates):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from effbatch_lint.targets.remark_words import Meaning, Token, is_variable, tokens, unit_of
+from effbatch_lint.targets.remarks.words import Meaning, Token, is_variable, tokens, unit_of
 
 if TYPE_CHECKING:
     from effbatch_lint.targets.quantity import Quantity

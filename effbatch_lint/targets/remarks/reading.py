@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from effbatch_lint.targets.quantity import Quantity, parse_quantity
-from effbatch_lint.targets.remark_grammar import Equation, Item, NotUnderstood, Side, equations
-from effbatch_lint.targets.remark_sentences import Sentence, blocks, key_of, sentences, speaks_of_something_else
-from effbatch_lint.targets.remark_words import Meaning, meaning_of, tokens
-from effbatch_lint.targets.remarks import Claim, Factor, may_claim
+from effbatch_lint.targets.remarks.claims import Claim, Factor, may_claim
+from effbatch_lint.targets.remarks.grammar import Equation, Item, NotUnderstood, Side, equations
+from effbatch_lint.targets.remarks.sentences import Sentence, blocks, key_of, sentences, speaks_of_something_else
+from effbatch_lint.targets.remarks.words import Meaning, meaning_of, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

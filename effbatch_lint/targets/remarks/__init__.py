@@ -1,0 +1,1 @@
+"""What comments claim of the batch, and whether it still holds (EB306)."""
