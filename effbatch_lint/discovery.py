@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from effbatch_lint.documents.document import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 # Never a team's own configs, and often tens of thousands of files; only looked at where git does not decide.
 SKIPPED = frozenset((".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "site-packages", ".tox", ".nox"))
@@ -13,17 +17,22 @@ SKIPPED = frozenset((".git", ".hg", ".venv", "venv", "node_modules", "__pycache_
 
 def files_below(folder: str) -> list[str]:
     """The readable files below a folder, in order: as git lists them in a repository, else by walking."""
-    return sorted(path for path in _below(folder) if kind_of(path) is not None)
+    return _below(folder, lambda name: kind_of(name) is not None)
 
 
 def python_below(folder: str) -> list[str]:
     """The Python files below a folder, in order."""
-    return sorted(path for path in _below(folder) if path.endswith(".py"))
+    return _below(folder, lambda name: name.endswith(".py"))
 
 
-def _below(folder: str) -> list[str]:
+def _below(folder: str, wanted: Callable[[str], bool]) -> list[str]:
     listed = _git(folder)
-    return _walk(folder) if listed is None else listed
+    # Git knows files that were deleted and not committed yet.
+    return sorted(
+        path
+        for name in (_walk(folder) if listed is None else listed)
+        if wanted(name) and os.path.isfile(path := os.path.join(folder, name))
+    )
 
 
 def excluded(path: str, folder: str, patterns: tuple[str, ...]) -> bool:
@@ -31,6 +40,8 @@ def excluded(path: str, folder: str, patterns: tuple[str, ...]) -> bool:
 
     A pattern names a file (``old/*.yaml``), or a folder with all below it (``third_party``, ``third_party/**``).
     """
+    if not patterns:
+        return False
     relative = os.path.relpath(os.path.abspath(path), folder).replace(os.sep, "/")
     return any(matches(relative, pattern) for pattern in patterns)
 
@@ -42,7 +53,8 @@ def matches(relative: str, pattern: str) -> bool:
     return any(fnmatchcase(relative, glob) for glob in (pattern, f"*/{pattern}", f"{folder}/*", f"*/{folder}/*"))
 
 
-def _git(folder: str) -> list[str] | None:
+def _git(folder: str) -> Iterable[str] | None:
+    """The names below a folder that git knows or does not ignore; None outside a repository."""
     import subprocess  # noqa: PLC0415 - 9 ms that a hook run, which names its files, does not need
 
     try:
@@ -56,11 +68,11 @@ def _git(folder: str) -> list[str] | None:
         return None
     if done.returncode != 0:
         return None
-    names = dict.fromkeys(done.stdout.decode("utf-8", "surrogateescape").split("\0"))
-    return [os.path.join(folder, name) for name in names if name and os.path.isfile(os.path.join(folder, name))]
+    return dict.fromkeys(done.stdout.decode("utf-8", "surrogateescape").split("\0"))
 
 
 def _walk(folder: str) -> list[str]:
+    """The paths of all files below a folder, of those that are not skipped."""
     found: list[str] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED and not name.startswith("."))

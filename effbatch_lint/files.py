@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from effbatch_lint.documents.document import Document, kind_of, parse
-from effbatch_lint.source import MAX_PARSED, Source, Span, Unreadable, decode, display, read_bytes
+from effbatch_lint.source import MAX_PARSED, Source, Span, Unreadable, decode, display, inside, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +28,7 @@ class Files:
         self._documents: dict[str, Document | Unreadable] = {}
         self._pragmas: dict[str, Pragmas] = {}
         self._lines: dict[str, list[str]] = {}
+        self._folders: dict[str, str] = {}
 
     @property
     def root(self) -> str:
@@ -57,6 +58,22 @@ class Files:
         """The path as a person sees it."""
         return display(path, self.base)
 
+    def real(self, path: str) -> str:
+        """The path without links; a folder is resolved once for all its files."""
+        if os.path.islink(path):
+            return os.path.realpath(path)
+        folder, name = os.path.split(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        return os.path.join(self._folders[folder], name)
+
+    def holds(self, path: str) -> bool:
+        """Whether a file lies below the roots, wherever links lead."""
+        return inside(self.real(path), self.roots)
+
+    def _bytes_of(self, path: str, shown: str) -> bytes:
+        return read_bytes(path, shown=shown, allowed="\0" in path or self.holds(path))
+
     def content(self, path: str) -> bytes:
         """The bytes of a file, in UTF-8 where it was in UTF-16 with a mark: whoever looks for a word finds it.
 
@@ -65,7 +82,7 @@ class Files:
         """
         key = os.path.abspath(path)
         if key not in self._bytes:
-            data = read_bytes(key, self.roots, shown=self.shown(path))
+            data = self._bytes_of(key, self.shown(path))
             self._bytes[key] = _utf8(data) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
         return self._bytes[key]
 
@@ -88,7 +105,7 @@ class Files:
         if key in self._bytes:
             return self._bytes[key]
         try:
-            return read_bytes(key, self.roots, shown=self.shown(path))
+            return self._bytes_of(key, path)
         except Unreadable:
             return None
 
@@ -135,7 +152,7 @@ class Files:
     def _of_any(self, key: str, shown: str) -> bytes:
         """The bytes of a file, also of one that was never asked for: a finding may point into the settings."""
         try:
-            return self._bytes.get(key) or read_bytes(key, self.roots, shown=shown)
+            return self._bytes.get(key) or self._bytes_of(key, shown)
         except Unreadable:
             return b""
 

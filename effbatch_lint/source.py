@@ -88,8 +88,8 @@ def inside(real: str, roots: tuple[str, ...]) -> bool:
     return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
 
 
-def read_bytes(path: str, roots: tuple[str, ...], *, shown: str) -> bytes:
-    """The bytes of a regular file inside ``roots`` (no roots: anywhere).
+def read_bytes(path: str, *, shown: str, allowed: bool = True) -> bytes:
+    """The bytes of a regular file; ``allowed`` is whether its real path lies in the project.
 
     Raises:
         Unreadable: the file is missing, no regular file, too large, or its real path leaves the roots.
@@ -97,7 +97,7 @@ def read_bytes(path: str, roots: tuple[str, ...], *, shown: str) -> bytes:
     at = Span(shown, 1, 1, 1, 1)
     if "\0" in path:
         raise Unreadable(at, "the file cannot be opened: there is a NUL in its name")
-    if roots and not inside(os.path.realpath(path), roots):
+    if not allowed:
         raise Unreadable(
             at,
             "the file lies outside the project, and is not read",

@@ -5,7 +5,6 @@ Sources: hydra/plugins/config_source.py, hydra/_internal/core_plugins/file_confi
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +13,6 @@ from effbatch_lint.compose.defaults import Item, items
 from effbatch_lint.compose.refusal import refusal
 from effbatch_lint.documents.nodes import Entry, Mapping, Node, Scalar, Sequence
 from effbatch_lint.documents.scalars import resolve
-from effbatch_lint.source import inside
 
 if TYPE_CHECKING:
     from effbatch_lint.documents.document import Document
@@ -62,7 +60,6 @@ class Reader:
     def __init__(self, files: Files) -> None:
         self.files = files
         self._loaded: dict[tuple[str, str, bool], Loaded] = {}
-        self._real_folders: dict[str, str] = {}
 
     def read(self, path: str, config_path: str, span: Span | None, *, legacy: bool) -> Loaded:
         """The config in a file that exists.
@@ -72,19 +69,10 @@ class Reader:
         """
         key = (path, config_path, legacy)
         if key not in self._loaded:
-            if not inside(self._real(path), self.files.roots):
+            if not self.files.holds(path):
                 raise outside(config_path, span)
             self._loaded[key] = _loaded(self.files.document(path), config_path, legacy=legacy)
         return self._loaded[key]
-
-    def _real(self, path: str) -> str:
-        """The path without links; a folder is resolved once for all its files."""
-        if os.path.islink(path):
-            return os.path.realpath(path)
-        folder, name = os.path.split(path)
-        if folder not in self._real_folders:
-            self._real_folders[folder] = os.path.realpath(folder)
-        return os.path.join(self._real_folders[folder], name)
 
 
 def outside(config_path: str, span: Span | None) -> Unreadable:

@@ -46,7 +46,7 @@ def load(path: str) -> Settings:
         Unreadable: the file cannot be read, or a value is of the wrong kind, at its line.
     """
     shown = display(path)
-    source = Source(shown, os.path.abspath(path), decode(read_bytes(path, (), shown=shown), shown))
+    source = Source(shown, os.path.abspath(path), decode(read_bytes(path, shown=shown), shown))
     config = Config(_mapping(toml.parse(source)[0]), shown)
     if os.path.basename(path) == "pyproject.toml":
         if config.node("tool.effbatch-lint") is None:
