@@ -28,11 +28,8 @@ def python_below(folder: str) -> list[str]:
 def _below(folder: str, wanted: Callable[[str], bool]) -> list[str]:
     listed = _git(folder)
     # Git knows files that were deleted and not committed yet.
-    return sorted(
-        path
-        for name in (_walk(folder) if listed is None else listed)
-        if wanted(name) and os.path.isfile(path := os.path.join(folder, name))
-    )
+    paths = _walk(folder) if listed is None else (os.path.join(folder, name) for name in listed)
+    return sorted(path for path in paths if wanted(path) and os.path.isfile(path))
 
 
 def excluded(path: str, folder: str, patterns: tuple[str, ...]) -> bool:

@@ -230,3 +230,14 @@ def test_names_that_are_no_text(tmp_path: Path, run: Run) -> None:
     assert [recipe["path"] for recipe in json.loads(out)["recipes"]] == [name, "two\nlines.yaml"]
     assert run("explain", ".", "--output-format", "json", "--output-file", "out.json")[0] == 0
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8")) == json.loads(out)
+
+
+@pytest.mark.parametrize("repository", [True, False])
+def test_a_folder_named_from_here_gives_paths_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, repository: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "conf/deep/a.yaml", "conf/b.yaml", "c.yaml")
+    if repository:
+        git(tmp_path, "init", "-q")
+    assert files_below("conf") == [os.path.join("conf", "b.yaml"), os.path.join("conf", "deep", "a.yaml")]
