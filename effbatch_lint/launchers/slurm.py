@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from effbatch_lint.documents.shell import directives
 from effbatch_lint.launch import Allocation
 from effbatch_lint.launchers import words
-from effbatch_lint.terms import Origin, Term, exact, product, unknown
+from effbatch_lint.terms import Term, exact, product, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.documents.shell.text import Text
@@ -47,7 +47,7 @@ def _count(options: Mapping[str, Text], name: str, prefix: str) -> Term | None:
         return None
     number = directives.count(value)
     key = f"{prefix}--{name}"
-    where = tuple(Origin(span, key) for span in value.spans)
+    where = words.origins(value, key)
     if number is None:
         why = value.reason if not value.known else "which is no single number"
         if "$" in value.chars and prefix.startswith("#"):

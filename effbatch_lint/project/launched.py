@@ -14,10 +14,13 @@ from effbatch_lint.launchers import tree
 from effbatch_lint.launchers.written import find
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from effbatch_lint.documents.document import Document
     from effbatch_lint.documents.nodes import Node
     from effbatch_lint.files import Files
     from effbatch_lint.launch import Launch
+    from effbatch_lint.project.candidates import Candidate
 
 
 class Launched(NamedTuple):
@@ -30,6 +33,7 @@ class Launched(NamedTuple):
         text: the program and the names of its flags, in which the frameworks' words are looked for.
         missing: configs that the line names and the project does not hold: (section that they fill, name).
         alone: whether the script starts nothing else in the same run.
+        again: the run of the same line, of the script followed again with a further word (``env:NNODES=8``).
     """
 
     launch: Launch
@@ -38,6 +42,7 @@ class Launched(NamedTuple):
     text: str
     missing: tuple[tuple[str, str], ...] = ()
     alone: bool = True
+    again: Callable[[str], Candidate | None] | None = None
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from effbatch_lint.launch import Launch
+from effbatch_lint.project.on_devices import on_devices
 from effbatch_lint.project.world_sizes import world_sizes
 from effbatch_lint.recipe import Recipe
 
@@ -48,15 +49,12 @@ def _recipes(
     accelerate: Config | None,
     companions: Sequence[Document],
 ) -> list[Recipe]:
-    config, framework = candidate.config, candidate.framework
     options, settings = call.options, call.settings
-    launched = candidate.launched
-    launch = launched.launch if launched is not None else Launch.nothing()
     in_file = _in_files(candidate, call, companions)
     declared = (described.world_sizes if described is not None else ()) or (
         in_file.world_sizes if in_file is not None else ()
     )
-    chosen, contradicted = world_sizes(options.world_sizes, declared, launch, settings.world_sizes)
+    chosen, contradicted = world_sizes(options.world_sizes, declared, _launch(candidate), settings.world_sizes)
     # Settings that override a config describe a variant of it: what the file declares is said of the file as it stands.
     variant = described is not None and bool(described.overrides and described.targets)
     targets = (
@@ -64,33 +62,45 @@ def _recipes(
         *(in_file.targets if in_file is not None and not variant else ()),
         *((described.targets or settings.targets) if described is not None else settings.targets),
     )
+    unknown = in_file.unknown if in_file is not None else ()
+    runner_up = candidate.runner_up.name if candidate.runner_up is not None else None
     recipes = []
     for world_size in chosen:
+        run = on_devices(candidate, world_size)
+        launch = _launch(run)
         started = launch._replace(world_size=world_size, accelerate=accelerate or launch.accelerate)
-        batches = tuple(framework.read(config, started))
-        if launched is not None and batches:
-            batches = (_checked(batches[0], launched, contradicted), *batches[1:])
-        file = config if framework.role == "launcher" else started.accelerate
-        if launched is None and file is not None and batches:
-            batches = (_beside(batches[0], file, chosen), *batches[1:])
-        name = described.name if described is not None else _name(candidate, batches)
+        batches = _batches(run, started, chosen, contradicted)
+        name = described.name if described is not None else _name(run, batches)
         others = tuple(other for other in chosen if other is not world_size)
         if others:
-            name = f"{name or candidate.path} @ {world_size.value}"
-        unknown = in_file.unknown if in_file is not None else ()
-        missing = tuple(dict.fromkeys(candidate.companions.missing))
-        runner_up = candidate.runner_up.name if candidate.runner_up is not None else None
+            name = f"{name or run.path} @ {world_size.value}"
+        missing = tuple(dict.fromkeys(run.companions.missing))
         recipes.append(
             Recipe(
-                candidate.path, config, framework, started, batches, targets, name, unknown, missing, candidate.notes,
-                _remarking(candidate), runner_up, candidate.lines, others,
+                run.path, run.config, run.framework, started, batches, targets, name, unknown, missing, run.notes,
+                _remarking(run), runner_up, run.lines, others,
             )
         )  # fmt: skip
-    for other in (launch.accelerate, launch.settings):
-        if other is not None:
-            # Read only now: the launch file's own companion (a DeepSpeed JSON) is among them.
-            config.files.extend(path for path in other.files if path not in config.files)
+        for other in (launch.accelerate, launch.settings):
+            if other is not None:
+                # Read only now: the launch file's own companion (a DeepSpeed JSON) is among them.
+                run.config.files.extend(path for path in other.files if path not in run.config.files)
     return recipes
+
+
+def _launch(run: Candidate) -> Launch:
+    return run.launched.launch if run.launched is not None else Launch.nothing()
+
+
+def _batches(run: Candidate, started: Launch, chosen: tuple[Term, ...], contradicted: Term | None) -> tuple[Batch, ...]:
+    """The framework's batches, with what the launch line, or the launch file beside the config, adds to the first."""
+    batches = tuple(run.framework.read(run.config, started))
+    if not batches:
+        return batches
+    if run.launched is not None:
+        return (_checked(batches[0], run.launched, contradicted), *batches[1:])
+    file = run.config if run.framework.role == "launcher" else started.accelerate
+    return batches if file is None else (_beside(batches[0], file, chosen), *batches[1:])
 
 
 def _name(candidate: Candidate, batches: tuple[Batch, ...]) -> str | None:

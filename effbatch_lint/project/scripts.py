@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from effbatch_lint.call import Unread
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from effbatch_lint.launchers.script import Started
     from effbatch_lint.project.candidates import Candidate
     from effbatch_lint.project.launched import Launched
+    from effbatch_lint.source import Span
 
 # Files that the run's own config, and not the launch line, hands to an engine, under these flags.
 _ENGINE = frozenset(("deepspeed", "deepspeed_config", "ds_config", "deepspeed_config_file", "config_deepspeed"))
@@ -46,10 +48,7 @@ def candidates(document: Document, call: Call, read: Read) -> list[Candidate]:
     Where none is recognised, the launches are kept as recipes without a framework.
     """
     started = _started(document, call)
-    found: list[Candidate] = []
-    for launch in started.launches:
-        line = launch_lines.of(launch, document, call.files)
-        found += runs(line._replace(alone=not started.beside - {launch.span}), call)
+    found = _runs(started, document, call)
     # A healthy script may call itself deeper than it is followed: that is no fault of one that trains nothing.
     followed = [problem for problem in started.problems if TOO_DEEP not in problem.reason]
     if found or document.source.real in call.handed:
@@ -60,6 +59,25 @@ def candidates(document: Document, call: Call, read: Read) -> list[Candidate]:
         read.unread.append(Unread(shown, "starts no training program that is recognised"))
         read.recipes.extend(_unrecognised(launch, shown, call.options.overrides) for launch in started.launches)
     return _told_apart(found)
+
+
+def _runs(started: Started, document: Document, call: Call) -> list[Candidate]:
+    found: list[Candidate] = []
+    for launch in started.launches:
+        line = launch_lines.of(launch, document, call.files)._replace(alone=not started.beside - {launch.span})
+        for number, candidate in enumerate(runs(line, call)):
+            again = partial(_again, document, call, (launch.span, number))
+            found.append(candidate._replace(launched=(candidate.launched or line)._replace(again=again)))
+    return found
+
+
+def _again(document: Document, call: Call, which: tuple[Span | None, int], word: str) -> Candidate | None:
+    """The run of a line, by its place and its number there, of the script followed with one more word."""
+    options = call.options._replace(overrides=(*call.options.overrides, word))
+    found = _runs(_started(document, call._replace(options=options)), document, call._replace(options=options))
+    place, number = which
+    same = [c for c in found if c.launched is not None and c.launched.launch.span == place]
+    return same[number] if number < len(same) else None
 
 
 def _started(document: Document, call: Call) -> Started:
@@ -101,7 +119,6 @@ def runs(line: Launched, call: Call) -> list[Candidate]:
     Raises:
         Unreadable: a config that the line names cannot be read.
     """
-    composed = _composed(line, call)
     composed = _composed(line, call)
     if isinstance(composed, Config):
         line = line._replace(launch=line.launch._replace(settings=composed))

@@ -44,16 +44,14 @@ def world_sizes(
     if not declared:
         return WorldSizes((started,) if started.known else tuple(of_project) or (started,))
     # Several declared sizes are several jobs: the script starts one of them.
-    if not started.known or _assumed(started) or any(size.value == started.value for size in declared):
+    if not started.known or any(size.value == started.value for size in declared):
+        return WorldSizes(tuple(declared))
+    from effbatch_lint.project.on_devices import assumed  # noqa: PLC0415 - only a launch line gets here
+
+    if assumed(started):
         return WorldSizes(tuple(declared))
     return WorldSizes((started,), declared[0])
 
 
 def _asked(size: int) -> Term:
     return Term(size, "declared", (Origin(None, "--world-size", f"--world-size {size}"),), key="--world-size")
-
-
-def _assumed(started: Term) -> bool:
-    from effbatch_lint.documents.shell.text import replaceable  # noqa: PLC0415 - only a launch line gets here
-
-    return any(origin.note is not None and replaceable(origin.note) for origin in started.origins)
