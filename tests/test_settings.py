@@ -489,6 +489,19 @@ def test_the_nearest_statement_of_the_world_size_holds(project: Path, run: Run) 
     assert batches("--world-size", "128") == [128]
 
 
+@pytest.mark.parametrize(("nodes", "sizes"), [("${NNODES:-1}", [16, 32]), ("$NNODES", [16, 32]), ("1", [8])])
+def test_a_script_that_leaves_its_devices_open_is_checked_on_the_projects(
+    project: Path, run: Run, nodes: str, sizes: list[int]
+) -> None:
+    (project / "effbatch.toml").write_text("world-size = [16, 32]\n", encoding="utf-8")
+    (project / "run.sh").write_text(
+        f"torchrun --nnodes {nodes} --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 4\n",
+        encoding="utf-8",
+    )
+    _, out, _ = run("explain", "run.sh", "--output-format", "json")
+    assert [recipe["batches"][0]["world_size"] for recipe in json.loads(out)["recipes"]] == sizes
+
+
 # -- settings from Python ------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from effbatch_lint.launch import Launch
-from effbatch_lint.project.on_devices import on_devices
 from effbatch_lint.project.world_sizes import world_sizes
 from effbatch_lint.recipe import Recipe
 
@@ -66,7 +65,7 @@ def _recipes(
     runner_up = candidate.runner_up.name if candidate.runner_up is not None else None
     recipes = []
     for world_size in chosen:
-        run = on_devices(candidate, world_size)
+        run = candidate if candidate.launched is None else _on_devices(candidate, world_size)
         launch = _launch(run)
         started = launch._replace(world_size=world_size, accelerate=accelerate or launch.accelerate)
         batches = _batches(run, started, chosen, contradicted)
@@ -86,6 +85,12 @@ def _recipes(
                 # Read only now: the launch file's own companion (a DeepSpeed JSON) is among them.
                 run.config.files.extend(path for path in other.files if path not in run.config.files)
     return recipes
+
+
+def _on_devices(candidate: Candidate, size: Term) -> Candidate:
+    from effbatch_lint.project.on_devices import on_devices  # noqa: PLC0415 - only a script leaves its devices open
+
+    return on_devices(candidate, size)
 
 
 def _launch(run: Candidate) -> Launch:

@@ -29,8 +29,8 @@ def world_sizes(
 ) -> WorldSizes:
     """The call's own (``--world-size``), else what is declared for the run, what its line starts, the project's.
 
-    A declaration says how a script is started that leaves it open (``${NNODES:-1}``). One that contradicts the line is
-    a mistake, and the line's own number is what trains.
+    A declaration says how a script is started that leaves it open (``${NNODES:-1}``), and so does the project's. One
+    that contradicts the line is a mistake, and the line's own number is what trains.
 
     Args:
         asked: the call's.
@@ -41,16 +41,16 @@ def world_sizes(
     started = launch.world_size
     if asked:
         return WorldSizes(tuple(_asked(size) for size in asked))
-    if not declared:
-        return WorldSizes((started,) if started.known else tuple(of_project) or (started,))
     # Several declared sizes are several jobs: the script starts one of them.
-    if not started.known or any(size.value == started.value for size in declared):
-        return WorldSizes(tuple(declared))
+    if not started.known or _assumed(started) or any(size.value == started.value for size in declared):
+        return WorldSizes(tuple(declared) or tuple(of_project) or (started,))
+    return WorldSizes((started,), declared[0] if declared else None)
+
+
+def _assumed(started: Term) -> bool:
     from effbatch_lint.project.on_devices import assumed  # noqa: PLC0415 - only a launch line gets here
 
-    if assumed(started):
-        return WorldSizes(tuple(declared))
-    return WorldSizes((started,), declared[0])
+    return assumed(started)
 
 
 def _asked(size: int) -> Term:
