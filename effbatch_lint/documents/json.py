@@ -22,10 +22,10 @@ _SKIPPABLE = frozenset(" \t\r\n#/")
 _QUOTED = re.compile(r"'''.*?'''" r'|"(?:[^"\\\n]|\\.)*"' r"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
 _KEY = re.compile(r"[^\s{}\[\],:\"'#/][^\s{}\[\],:\"]*")
 # An unquoted value may hold blanks and colons (a path, an address); a comment after it needs a blank before, but for
-# a comment after a number or a constant.
+# a comment after a number or a constant. A placeholder that envsubst fills in (${name}) may be all of it or a part.
 _WORD = re.compile(
     r"(?:-?[0-9][0-9.eE+-]*|true|false|null)(?=[ \t]*(?:[,\]}#\r\n]|//|/\*|\Z))|"
-    r"[^\s{}\[\],:\"'#](?:(?![ \t](?:#|//|/\*))[^,\]}\"\r\n])*"
+    r"(?:\$\{\w+\}|[^\s{}\[\],:\"'#])(?:\$\{\w+\}|(?![ \t](?:#|//|/\*))[^,\]}\"\r\n])*"
 )
 
 

@@ -61,7 +61,8 @@ def recognise(config: Config) -> int:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch of samples; without a script's arguments only the layout is known."""
-    world = launch.world_size if launch.world_size.known else processes(config)
+    # A launch line knows its flags over the file: one that cannot be read leaves the processes open.
+    world = launch.world_size if launch.world_size.known or launch.accelerate is not None else processes(config)
     deepspeed = launch_deepspeed(config) if kind(config) == "DEEPSPEED" else trainer_deepspeed.Named(None, None)
     layout = _hidden_sequence_parallel(
         config, launch_layout(config, world, deepspeed.tensor, _sequence_parallel(deepspeed.config))

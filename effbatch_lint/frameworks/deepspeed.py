@@ -105,7 +105,13 @@ def _by_itself(config: Config, world: Term) -> Batch:
         unit="samples",
         global_batch=whole if other is None else unknown(other.message, *other.terms[0].origins),
         declared=deepspeed_json.declared(config),
-        problems=(*_repeated(config), *_texts(config), *triple.problems, *(() if other is None else (other,)))
+        problems=(
+            *_repeated(config),
+            *_texts(config),
+            *_incomplete(config),
+            *triple.problems,
+            *(() if other is None else (other,)),
+        )
         or tuple(deepspeed_json.copies_counted(config)),
     )
 
@@ -173,6 +179,18 @@ def _repeated(config: Config) -> Iterator[Problem]:
             help="remove one of them",
         )
         return
+
+
+def _incomplete(config: Config) -> Iterator[Problem]:
+    """DeepSpeed asserts that one of the two is there; a file without them is no fault where the program adds one."""
+    if not config.has(BATCH, MICRO):
+        key = config.present(ACCUMULATION, "zero_optimization") or BATCH
+        message = (
+            f"neither {BATCH} nor {MICRO} is set: DeepSpeed stops at this file, unless the program adds one of them"
+        )
+        yield Problem(
+            "EB903", message, (unknown("no batch", *_origins(config, key), key=key),), help=f"set {MICRO}, or {BATCH}"
+        )
 
 
 def _texts(config: Config) -> Iterator[Problem]:

@@ -21,7 +21,8 @@ from effbatch_lint.documents.document import kind_of
 from effbatch_lint.documents.nodes import Mapping, Scalar
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.trainer.batch import ACCUMULATION, MICRO, OLD_MICRO, trainer_batch
-from effbatch_lint.frameworks.parts.trainer.example import example_of
+from effbatch_lint.frameworks.parts.trainer.example import chat_step, example_of
+from effbatch_lint.terms import unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Batch
@@ -57,7 +58,14 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     found = _arguments(config)
     if found.prefix and (kind_of(config.path) == "shell" or config.path == launch.script):
         found = found.hiding("the program's own configuration, over which the launch line lies, is not in the project")
-    yield trainer_batch(found, launch, example_of(found))
+    example, step = example_of(found), chat_step(found, launch.program)
+    if step == "2":
+        example = example._replace(unit="pairs", sequences=2)
+    batch = trainer_batch(found, launch, example)
+    if step == "?" and example.unit == "sequences":
+        reason = "the same flags start DeepSpeed-Chat's supervised training and its DPO, whose rows are pairs"
+        batch = batch._replace(unit="samples", tokens=unknown(reason, key="data_split"))
+    yield batch
 
 
 def _arguments(config: Config) -> Config:

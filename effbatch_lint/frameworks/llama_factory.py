@@ -53,7 +53,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch, of the trainer that the keys (for Megatron also the environment) choose."""
     config = undashed(config)
     if v1.recognised(config):
-        yield v1.batch(config, launch.world_size)
+        yield v1.batch(config, launch)
         return
     example = _example(config)
     if megatron.chosen(config, launch):

@@ -103,7 +103,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "skyrl": ("skyrl.train.", "skyrl_train."),
     "torchtitan": ("torchtitan.train", "config_file"),
     "torchtune": ("_distributed", "_single_device"),
-    "trl": ("trl ", "scripts/"),
+    "trl": ("trl ", "scripts/", "open_r1/"),
     "verl": ("verl.trainer.",),
 }  # fmt: skip
 

@@ -11,8 +11,8 @@ A flat YAML of script, training and model arguments. ``per_device_train_batch_si
 0.14 it counted prompts, and no key tells. GPUs that ``trl vllm-serve`` takes are not among the processes. A length
 limit that the file leaves out is the release's: 512 tokens once, 1,024 now.
 
-``scripts/TASK.py --config RECIPE`` of trl, alignment-handbook (recipes/launch.slurm) and open-r1 is such a run also where
-the recipe is not at hand: what it may set is then unknown.
+``scripts/TASK.py --config RECIPE`` of trl and alignment-handbook (recipes/launch.slurm), and ``src/open_r1/TASK.py`` of
+open-r1 (slurm/train.slurm), is such a run also where the recipe is not at hand: what it may set is then unknown.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _OTHERS = (
     "zero_optimization",
 )  # fmt: skip
 # The task itself may be an argument of the launch script.
-_SCRIPT = re.compile(r"(?:^|/)scripts/(?:sft|dpo|orpo|cpo|kto|grpo|rloo|reward|\$\{?\w+\}?)\.py")
+_SCRIPT = re.compile(r"(?:^|/)(?:scripts|open_r1)/(?:sft|dpo|orpo|cpo|kto|grpo|rloo|reward|\$\{?\w+\}?)\.py")
 
 
 def recognise(config: Config) -> int:

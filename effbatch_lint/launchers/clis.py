@@ -44,8 +44,9 @@ def swift(start: Start) -> Launch | None:
 
 
 def llamafactory(start: Start) -> Launch | None:
-    """``llamafactory-cli train``."""
-    if len(start.words) < 2 or start.words[1].chars != "train":  # noqa: PLR2004 - a subcommand
+    """``llamafactory-cli train``; the second generation (src/llamafactory/v1/launcher.py) has a command for each trainer."""
+    command = start.words[1].chars if len(start.words) > 1 else ""
+    if command not in ("train", "sft", "dpo", "rm"):
         return None
     forced = start.environment.get("FORCE_TORCHRUN")
     nodes, visible = start.variable("NNODES"), start.visible()
@@ -56,7 +57,7 @@ def llamafactory(start: Start) -> Launch | None:
     nodes = nodes or Term(1, "default", (), None, None, "NNODES")
     world = product(nodes, devices)
     start = start._replace(launcher="llamafactory-cli", nodes=nodes, devices=devices, world_size=world, processes=world)
-    return start.launch("llamafactory-cli train", start.words[2:])
+    return start.launch(f"llamafactory-cli {command}", start.words[2:])
 
 
 def tune(start: Start) -> Launch | None:

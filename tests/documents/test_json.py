@@ -237,3 +237,15 @@ def test_an_empty_object() -> None:
     roots, _ = parse(source("{}"))
     assert isinstance(roots[0], Mapping)
     assert roots[0].entries == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": ${stage}, "b": 1}', {"a": "${stage}", "b": 1}),
+        ('{"a": {"b": ${stage}}}', {"a": {"b": "${stage}"}}),
+        ('{"a": run_${name}/x, "b": 1}', {"a": "run_${name}/x", "b": 1}),
+    ],
+)
+def test_a_placeholder_is_a_word(text: str, expected: object) -> None:
+    assert loaded(text) == expected

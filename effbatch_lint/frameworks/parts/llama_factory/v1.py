@@ -8,10 +8,15 @@ Upstream: hiyouga/LLaMA-Factory, src/llamafactory/v1/config/training_args.py, v1
 
 ``mp_replicate_size`` and ``mp_shard_size`` say how FSDP shards the weights, and divide nothing. With the dynamic
 strategies a micro batch is a budget of ``cutoff_len x micro_batch_size`` tokens, and the sequences in it vary.
+
+DPO and reward models count pairs. Both answers of a pair stand one behind the other in a single row (v1/core/rendering/
+rendering.py, process_samples), which is cut at ``cutoff_len`` (collation.py, pad_and_truncate): T is B x cutoff_len there
+too. The command chooses the trainer (``llamafactory-cli dpo``); a file tells of it by keys or by the data set's name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -21,8 +26,11 @@ from effbatch_lint.terms import ONE, Term, product, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.launch import Launch
 
 MICRO, GLOBAL = "micro_batch_size", "global_batch_size"
+_PREFERENCE = ("pref_loss", "pref_beta", "pref_ftx", "dpo_label_smoothing", "simpo_gamma", "ld_alpha")
+_PAIRS = re.compile(r"(?:^|[^a-z])(?:dpo|orpo|simpo|rm)(?:$|[^a-z])")
 
 
 def recognised(config: Config) -> int:
@@ -33,10 +41,10 @@ def recognised(config: Config) -> int:
     return own and own + config.count("model", "train_dataset", MICRO, GLOBAL, "cutoff_len")
 
 
-def batch(config: Config, world: Term) -> Batch:
+def batch(config: Config, launch: Launch) -> Batch:
     """The batch of one v1 file."""
     micro = config.integer(MICRO, default=1)
-    layout = _layout(config, world)
+    layout = _layout(config, launch.world_size)
     declared = config.integer(GLOBAL) if config.has(GLOBAL) else None
     length = config.integer("cutoff_len", default=2048)
     dynamic = (config.text("batching_strategy") or "").startswith("dynamic")
@@ -54,6 +62,7 @@ def batch(config: Config, world: Term) -> Batch:
         accumulation=accumulation,
         layout=layout,
         sequence_length=length,
+        unit="pairs" if _paired(config, launch.program) else "sequences",
         global_batch=whole,
         declared=declared,
         tokens=varies if dynamic else None,
@@ -61,6 +70,13 @@ def batch(config: Config, world: Term) -> Batch:
         problems=problems,
         profile="v1",
     )
+
+
+def _paired(config: Config, program: str | None) -> bool:
+    command = (program or "").removeprefix("llamafactory-cli ")
+    if command in ("sft", "dpo", "rm"):
+        return command != "sft"
+    return config.has(*_PREFERENCE) or _PAIRS.search((config.text("train_dataset") or "").lower()) is not None
 
 
 def _layout(config: Config, world: Term) -> Layout:

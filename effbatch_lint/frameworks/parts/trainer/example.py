@@ -9,6 +9,7 @@ Trainer counts examples and knows no sequence length. The keys beside its own te
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ PAIRS = ("max_prompt_length", "loss_type", "cpo_alpha", "simpo_gamma", "ref_mode
 # trl's reward trainer, and the reward model of DeepSpeed-Chat (which pads OPT's rows at their beginning).
 REWARD = ("center_rewards_coefficient", "num_padding_at_beginning")
 LABELLED = ("desirable_weight", "undesirable_weight")
+# Its folders, and the outputs that its scripts write: step1 is supervised, step2 is the reward model's or DPO.
+_CHAT_STEP = re.compile(r"(?<![a-z0-9])step([12])_")
 LENGTHS = ("max_seq_length", "max_length", "cutoff_len", "model_max_length", "block_size", "max_seq_len")
 
 
@@ -50,6 +53,23 @@ def example_of(config: Config) -> Example:
         return Example("samples")
     filled = stage == "pt" or config.has("block_size") or config.text("packing_strategy") == "wrapped"
     return Example("sequences", 1, length, "exact" if filled else "at most")
+
+
+def chat_step(config: Config, program: str | None) -> str | None:
+    """Which step of DeepSpeed-Chat a run of its flags is: ``1``, ``2``, ``?``; None for the runs of other programs.
+
+    Upstream: deepspeedai/DeepSpeedExamples, applications/DeepSpeed-Chat/training/step*/main.py: each takes the same flags,
+    and that of DPO and the reward model puts the chosen and the rejected answer of a row into the batch
+    (dschat/utils/data/data_utils.py, DataCollatorReward).
+    """
+    if not (config.has("data_split") and config.has("data_path") and config.has("max_seq_len")):
+        return None
+    found = {
+        step
+        for text in (config.path, program or "", config.text("output_dir") or "")
+        for step in _CHAT_STEP.findall(text)
+    }
+    return found.pop() if len(found) == 1 else "?"
 
 
 def _length(config: Config) -> Term | None:
