@@ -75,3 +75,39 @@ def test_a_ramp_of_many_steps_keeps_its_ends() -> None:
     })  # fmt: skip
     batch = next(megatron_lm.read(config, Launch(EIGHT)))
     assert [stage.effective_batch.value for stage in batch.schedule] == [8, 10_000_000]
+
+
+OLD = {
+    "tensor-model-parallel-size": "4",
+    "pipeline-model-parallel-size": "4",
+    "micro-batch-size": "2",
+    "seq-length": "64",
+}
+
+
+@pytest.mark.parametrize("flag", ["DDP-impl", "data-impl", "checkpoint-activations", "activations-checkpoint-method"])
+def test_a_flag_of_old_releases_brings_their_cut_of_degrees(flag: str) -> None:
+    # Cut since August 2020 (7abd3e90d0), refused since August 2024 (8af3dae72a).
+    overrides = {**OLD, "global-batch-size": "16", "train-samples": "900", flag: "local"}
+    batch = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides=overrides)))
+    assert (batch.layout.pipeline.value, batch.layout.replicas.value, batch.accumulation.value) == (2, 1, 8)
+    assert batch.refused is None
+    batch = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides={**OLD, "global-batch-size": "16"})))
+    assert (batch.layout.pipeline.value, batch.layout.replicas.value) == (4, None)
+    assert (batch.refused or "").startswith("8 devices cannot be divided into replicas of 16")
+
+
+def test_a_flag_of_old_releases_brings_their_ramp() -> None:
+    overrides = {**OLD, "global-batch-size": "16", "train-samples": "900", "rampup-batch-size": "4 4 90"}
+    now = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides=overrides)))
+    old = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides={**overrides, "data-impl": "mmap"})))
+    assert now.schedule == ()
+    assert [stage.effective_batch.value for stage in old.schedule] == [4, 8, 12, 16]
+
+
+def test_old_releases_do_not_check_the_batch_of_evaluation() -> None:
+    overrides = {"micro-batch-size": "8", "eval-micro-batch-size": "16", "seq-length": "64", "epochs": "2"}
+    now = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides=overrides)))
+    old = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides={**overrides, "DDP-impl": "torch"})))
+    assert now.refused is not None
+    assert (old.refused, old.effective.value) == (None, 64)

@@ -52,7 +52,6 @@ def start_checks(args: Config, layout: Layout, division: Division) -> Iterator[P
             f"--hierarchical-context-parallel-sizes {split} do not multiply to {CONTEXT} {shown(layout.context.value)}",
             layout.context,
         )
-    yield from _evaluation(args, layout)
     experts, parallel = args.integer("num-experts"), args.integer(EXPERT)
     if _indivisible(experts, parallel):
         yield _refused(
@@ -113,7 +112,7 @@ def _reinforcement(args: Config) -> Iterator[Problem]:
         )
 
 
-def _evaluation(args: Config, layout: Layout) -> Iterator[Problem]:
+def evaluation_checks(args: Config, layout: Layout) -> Iterator[Problem]:
     """The evaluation batch: the training batch as declared, or as it is without a declaration, unless it is set.
 
     That default is taken before the ranks that share weights are counted as the replicas they are.
