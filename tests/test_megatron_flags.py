@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from effbatch_lint.compose.config import Config, from_mapping
-from effbatch_lint.frameworks import megatron_lm
+from effbatch_lint.frameworks import megatron_deepspeed, megatron_lm
 from effbatch_lint.frameworks.parts.megatron.flags import flags, values, written
 from effbatch_lint.launch import Launch
 from effbatch_lint.terms import Term
@@ -111,3 +111,28 @@ def test_old_releases_do_not_check_the_batch_of_evaluation() -> None:
     old = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides={**overrides, "DDP-impl": "torch"})))
     assert now.refused is not None
     assert (old.refused, old.effective.value) == (None, 64)
+
+
+@pytest.mark.parametrize(
+    ("program", "flag"),
+    [
+        ("tools/run_hybrid_text_generation_server.py", {}),
+        ("examples.inference.launch_inference_server", {}),
+        ("tools/hf2megads_weight_converter.py", {}),
+        ("tools/retro/main.py", {}),
+        ("tasks/main.py", {"task": "RETRIEVER-EVAL"}),
+        ("tasks/msdp/main.py", {"task": "MSDP-EVAL-F1"}),
+    ],
+)
+def test_programs_that_train_nothing(program: str, flag: dict[str, str]) -> None:
+    assert list(megatron_lm.read(from_mapping({}), Launch(EIGHT, program=program, overrides={**OLD, **flag}))) == []
+    overrides: dict[str, str | bool] = {**OLD, **flag, "deepspeed": True, "lr": "1e-4"}
+    assert list(megatron_deepspeed.read(from_mapping({}), Launch(EIGHT, program=program, overrides=overrides))) == []
+
+
+@pytest.mark.parametrize(
+    "program", ["pretrain_gpt.py", "inference/train.py", "medieval_train.py", "tasks/main.py", None]
+)
+def test_programs_that_train(program: str | None) -> None:
+    launch = Launch(EIGHT, program=program, overrides={**OLD, "task": "MNLI"})
+    assert len(list(megatron_lm.read(from_mapping({}), launch))) == 1

@@ -29,6 +29,7 @@ from effbatch_lint.frameworks.parts.megatron.batch import megatron_batch
 from effbatch_lint.frameworks.parts.megatron.checks import GLOBAL, MICRO, SCHEDULE
 from effbatch_lint.frameworks.parts.megatron.flags import flags
 from effbatch_lint.frameworks.parts.megatron.layout import CONTEXT, EXPERT, PIPELINE, TENSOR, clamped, megatron_layout
+from effbatch_lint.frameworks.parts.megatron.programs import trains
 from effbatch_lint.terms import Term, product, shown, unknown
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ def recognise(config: Config) -> int:
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
-    """The run of the flags; for a test file, every run that it describes, ``MODEL_ARGS`` first."""
+    """The run of the flags, unless the program trains nothing; for a test file, every run that it describes,
+    ``MODEL_ARGS`` first.
+    """
     section = config.node("model_parallel")
     if isinstance(section, Mapping):
         model = config.node("language_model")
@@ -95,7 +98,9 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         layout = megatron_layout(args, _world(config, name, launch))
         yield megatron_batch(args, layout, name="train" if len(runs) == 1 else name)
     if not runs:
-        yield _launched(flags(config, launch=launch), launch.world_size)
+        args = flags(config, launch=launch)
+        if trains(args, launch):
+            yield _launched(args, launch.world_size)
 
 
 def _launched(args: Config, world: Term) -> Batch:
