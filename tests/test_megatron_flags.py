@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from effbatch_lint.compose.config import Config, from_mapping
-from effbatch_lint.frameworks import megatron_lm
+from effbatch_lint.frameworks import megatron_deepspeed, megatron_lm
 from effbatch_lint.frameworks.parts.megatron.flags import flags, values, written
 from effbatch_lint.launch import Launch
 from effbatch_lint.terms import Term
@@ -75,3 +75,64 @@ def test_a_ramp_of_many_steps_keeps_its_ends() -> None:
     })  # fmt: skip
     batch = next(megatron_lm.read(config, Launch(EIGHT)))
     assert [stage.effective_batch.value for stage in batch.schedule] == [8, 10_000_000]
+
+
+OLD = {
+    "tensor-model-parallel-size": "4",
+    "pipeline-model-parallel-size": "4",
+    "micro-batch-size": "2",
+    "seq-length": "64",
+}
+
+
+@pytest.mark.parametrize("flag", ["DDP-impl", "data-impl", "checkpoint-activations", "activations-checkpoint-method"])
+def test_a_flag_of_old_releases_brings_their_cut_of_degrees(flag: str) -> None:
+    # Cut since August 2020 (7abd3e90d0), refused since August 2024 (8af3dae72a).
+    overrides = {**OLD, "global-batch-size": "16", "train-samples": "900", flag: "local"}
+    batch = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides=overrides)))
+    assert (batch.layout.pipeline.value, batch.layout.replicas.value, batch.accumulation.value) == (2, 1, 8)
+    assert batch.refused is None
+    batch = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides={**OLD, "global-batch-size": "16"})))
+    assert (batch.layout.pipeline.value, batch.layout.replicas.value) == (4, None)
+    assert (batch.refused or "").startswith("8 devices cannot be divided into replicas of 16")
+
+
+def test_a_flag_of_old_releases_brings_their_ramp() -> None:
+    overrides = {**OLD, "global-batch-size": "16", "train-samples": "900", "rampup-batch-size": "4 4 90"}
+    now = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides=overrides)))
+    old = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides={**overrides, "data-impl": "mmap"})))
+    assert now.schedule == ()
+    assert [stage.effective_batch.value for stage in old.schedule] == [4, 8, 12, 16]
+
+
+def test_old_releases_do_not_check_the_batch_of_evaluation() -> None:
+    overrides = {"micro-batch-size": "8", "eval-micro-batch-size": "16", "seq-length": "64", "epochs": "2"}
+    now = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides=overrides)))
+    old = next(megatron_lm.read(from_mapping({}), Launch(EIGHT, overrides={**overrides, "DDP-impl": "torch"})))
+    assert now.refused is not None
+    assert (old.refused, old.effective.value) == (None, 64)
+
+
+@pytest.mark.parametrize(
+    ("program", "flag"),
+    [
+        ("tools/run_hybrid_text_generation_server.py", {}),
+        ("examples.inference.launch_inference_server", {}),
+        ("tools/hf2megads_weight_converter.py", {}),
+        ("tools/retro/main.py", {}),
+        ("tasks/main.py", {"task": "RETRIEVER-EVAL"}),
+        ("tasks/msdp/main.py", {"task": "MSDP-EVAL-F1"}),
+    ],
+)
+def test_programs_that_train_nothing(program: str, flag: dict[str, str]) -> None:
+    assert list(megatron_lm.read(from_mapping({}), Launch(EIGHT, program=program, overrides={**OLD, **flag}))) == []
+    overrides: dict[str, str | bool] = {**OLD, **flag, "deepspeed": True, "lr": "1e-4"}
+    assert list(megatron_deepspeed.read(from_mapping({}), Launch(EIGHT, program=program, overrides=overrides))) == []
+
+
+@pytest.mark.parametrize(
+    "program", ["pretrain_gpt.py", "inference/train.py", "medieval_train.py", "tasks/main.py", None]
+)
+def test_programs_that_train(program: str | None) -> None:
+    launch = Launch(EIGHT, program=program, overrides={**OLD, "task": "MNLI"})
+    assert len(list(megatron_lm.read(from_mapping({}), launch))) == 1

@@ -26,6 +26,7 @@ from effbatch_lint.frameworks.parts.megatron.deepspeed_engine import engine, sho
 from effbatch_lint.frameworks.parts.megatron.deepspeed_layout import SEQUENCE, layout_checks
 from effbatch_lint.frameworks.parts.megatron.flags import flags
 from effbatch_lint.frameworks.parts.megatron.layout import PIPELINE, TENSOR, clamped
+from effbatch_lint.frameworks.parts.megatron.programs import trains
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Batch
@@ -51,8 +52,10 @@ def recognise(config: Config) -> int:
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
-    """The run of the flags, as DeepSpeed's engine carries it out."""
+    """The run of the flags, as DeepSpeed's engine carries it out; none where the program only converts or evaluates."""
     args = flags(config, launch=launch)
+    if not trains(args, launch):
+        return
     layout = clamped(args, launch.world_size, context=args.integer(SEQUENCE, default=1), default=1)
     batch = megatron_batch(args, layout, ramps=True)
     json = engine(args)

@@ -11,7 +11,9 @@ tests/functional_tests/shell_test_utils/run_ci_test.sh for the runs of a test fi
 Read as Megatron-Core 0.20 does: ``--rampup-batch-size`` is accepted and ignored (since 0.18), and
 ``--decrease-batch-size-if-needed`` needs an evaluation batch of its own that is divisible. A ``--yaml-cfg`` file
 without ``step_batch_size_schedule`` is from before 0.18 (later releases read that key), and its ramp counts. Such a
-file has no defaults, ignores every flag, and cuts degrees that exceed the job instead of refusing them.
+file has no defaults, ignores every flag, and cuts degrees that exceed the job instead of refusing them. A launch line
+with a flag that no release since September 2023 accepts is one of an older release: its ramp counts, and its degrees are
+cut (until August 2024).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from effbatch_lint.frameworks.parts.megatron.batch import megatron_batch
 from effbatch_lint.frameworks.parts.megatron.checks import GLOBAL, MICRO, SCHEDULE
 from effbatch_lint.frameworks.parts.megatron.flags import flags
 from effbatch_lint.frameworks.parts.megatron.layout import CONTEXT, EXPERT, PIPELINE, TENSOR, clamped, megatron_layout
+from effbatch_lint.frameworks.parts.megatron.programs import trains
 from effbatch_lint.terms import Term, product, shown, unknown
 
 if TYPE_CHECKING:
@@ -52,6 +55,12 @@ _GENERATING = frozenset((
     "out-seq-length", "num-tokens-to-generate", "temperature", "top-p", "top-k", "port", "genfile", "sample-output-file",
     "sample-input-file", "analyzing-task", "inference-max-requests",
 ))  # fmt: skip
+# Gone from arguments.py in August 2021, April and May 2022, August and September 2023.
+_RETIRED = frozenset((
+    "checkpoint-activations", "distribute-checkpointed-activations", "checkpoint-num-layers",
+    "activations-checkpoint-method", "activations-checkpoint-num-layers", "DDP-impl", "data-impl",
+    "no-contiguous-buffers-in-local-ddp",
+))  # fmt: skip
 _LENGTH = frozenset(("train-iters", "train-samples", "train-tokens", "epochs"))
 
 
@@ -73,7 +82,9 @@ def recognise(config: Config) -> int:
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
-    """The run of the flags; for a test file, every run that it describes, ``MODEL_ARGS`` first."""
+    """The run of the flags, unless the program trains nothing; for a test file, every run that it describes,
+    ``MODEL_ARGS`` first.
+    """
     section = config.node("model_parallel")
     if isinstance(section, Mapping):
         model = config.node("language_model")
@@ -88,7 +99,16 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         yield megatron_batch(args, layout, name="train" if len(runs) == 1 else name)
     if not runs:
         args = flags(config, launch=launch)
-        yield megatron_batch(args, megatron_layout(args, launch.world_size))
+        if trains(args, launch):
+            yield _launched(args, launch.world_size)
+
+
+def _launched(args: Config, world: Term) -> Batch:
+    """The run of a launch line, by the arithmetic of the releases that accept its flags."""
+    if not _RETIRED & args.root.entries.keys():
+        return megatron_batch(args, megatron_layout(args, world))
+    layout = clamped(args, world, context=args.integer(CONTEXT, default=1), default=1)
+    return megatron_batch(args, layout, profile="before September 2023", ramps=True)
 
 
 def _runs(config: Config) -> dict[str, Mapping]:

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Problem
 from effbatch_lint.compose.config import Unresolved
-from effbatch_lint.frameworks.parts.megatron.checks import GLOBAL, MICRO, RAMP, SCHEDULE, start_checks
+from effbatch_lint.frameworks.parts.megatron.checks import (
+    GLOBAL,
+    MICRO,
+    RAMP,
+    SCHEDULE,
+    evaluation_checks,
+    start_checks,
+)
 from effbatch_lint.frameworks.parts.megatron.flags import values, written
 from effbatch_lint.frameworks.parts.megatron.layout import weight_shards
 from effbatch_lint.frameworks.parts.megatron.microbatches import Division, constant, staged, undeclared
@@ -48,7 +55,13 @@ def megatron_batch(
         tokens=tokens,
         tokens_bound="at most" if completions or args.flag("sft") else "exact",
         schedule=division.schedule,
-        problems=(*division.problems, *start_checks(args, layout, division), *_ramp_checks(args, ramps=ramps)),
+        problems=(
+            *division.problems,
+            *start_checks(args, layout, division),
+            # Since 0.18 as well, when the evaluation got a batch of its own.
+            *(() if ramps else evaluation_checks(args, layout)),
+            *_ramp_checks(args, ramps=ramps),
+        ),
         profile=profile,
     )
 

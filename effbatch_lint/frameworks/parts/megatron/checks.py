@@ -13,8 +13,9 @@ from effbatch_lint.compose.spelling import hyphenated
 from effbatch_lint.frameworks.parts.megatron.flags import values
 from effbatch_lint.frameworks.parts.megatron.layout import CONTEXT, EXPERT, PIPELINE, TENSOR, weight_shards
 from effbatch_lint.frameworks.parts.megatron.microbatches import interleaved
+from effbatch_lint.frameworks.parts.megatron.stages import virtual_stages, written_stages
 from effbatch_lint.frameworks.parts.repeated_flags import repeated_flags
-from effbatch_lint.terms import Term, computed, exact, product, shown, unknown
+from effbatch_lint.terms import Term, exact, product, shown, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,13 +52,19 @@ def start_checks(args: Config, layout: Layout, division: Division) -> Iterator[P
             f"--hierarchical-context-parallel-sizes {split} do not multiply to {CONTEXT} {shown(layout.context.value)}",
             layout.context,
         )
-    yield from _evaluation(args, layout)
     experts, parallel = args.integer("num-experts"), args.integer(EXPERT)
     if _indivisible(experts, parallel):
         yield _refused(
             f"num-experts {shown(experts.value)} is not divisible by {EXPERT} {shown(parallel.value)}",
             experts,
             parallel,
+        )
+    stages = written_stages(args, layout.pipeline)
+    if _indivisible(stages, layout.pipeline):
+        yield _refused(
+            f"{stages.key} has {shown(stages.value)} stages, no multiple of {PIPELINE} {shown(layout.pipeline.value)}",
+            stages,
+            layout.pipeline,
         )
     virtual = virtual_stages(args, layout.pipeline)
     found = interleaved(
@@ -71,20 +78,6 @@ def start_checks(args: Config, layout: Layout, division: Division) -> Iterator[P
     yield from _length(args, args.integer(CONTEXT, default=1))
     yield from _counted(args)
     yield from repeated(args)
-
-
-def virtual_stages(args: Config, pipeline: Term) -> Term:
-    """Pipeline stages on each device; 1 without interleaving, unknown for a layout that is written as a pattern."""
-    if args.has("pipeline-model-parallel-layout") or args.has("hybrid-layer-pattern"):
-        return unknown("the stages are counted in a pattern of layers")
-    if args.has("num-virtual-stages-per-pipeline-rank"):
-        return args.integer("num-virtual-stages-per-pipeline-rank")
-    if not args.has("num-layers-per-virtual-pipeline-stage"):
-        return Term(1, "default")
-    layers = args.integer("num-layers", "decoder-num-layers")
-    added = sum(args.flag(f"account-for-{part}-in-pipeline-split") for part in ("embedding", "loss"))
-    total = computed(lambda count: count + added, "layers", layers)
-    return exact(exact(total, pipeline), args.integer("num-layers-per-virtual-pipeline-stage"))
 
 
 def repeated(args: Config) -> Iterator[Problem]:
@@ -119,7 +112,7 @@ def _reinforcement(args: Config) -> Iterator[Problem]:
         )
 
 
-def _evaluation(args: Config, layout: Layout) -> Iterator[Problem]:
+def evaluation_checks(args: Config, layout: Layout) -> Iterator[Problem]:
     """The evaluation batch: the training batch as declared, or as it is without a declaration, unless it is set.
 
     That default is taken before the ranks that share weights are counted as the replicas they are.

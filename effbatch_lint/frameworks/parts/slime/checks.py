@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
-from effbatch_lint.frameworks.parts.megatron.checks import virtual_stages
+from effbatch_lint.frameworks.parts.megatron.stages import virtual_stages
 from effbatch_lint.frameworks.parts.slime.steps import BUDGET, DYNAMIC, GLOBAL, MICRO, PROMPTS, SAMPLES, STEPS
 from effbatch_lint.terms import Term, product, shown, unknown
 
