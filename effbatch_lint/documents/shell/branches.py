@@ -14,7 +14,10 @@ MAX_STATES = 12
 
 
 def settled(states: list[State]) -> list[State]:
-    """The runs without those that cannot be told apart; past the limit the later ones become one, full of doubt."""
+    """The runs without those that cannot be told apart; past the limit the later ones become one, full of doubt.
+
+    A run that has ended, or leaves a loop, never stands for one that goes on: each kind has a limit of its own.
+    """
     if len(states) < 2:  # noqa: PLR2004 - nothing to compare
         return states
     kept: list[State] = []
@@ -26,11 +29,20 @@ def settled(states: list[State]) -> list[State]:
             twin.conditions = _common(twin, state)
     if len(kept) <= MAX_STATES:
         return kept
-    last = kept[1]
-    for state in kept[2:]:
-        if state.signal == last.signal:
-            blur(last, state, "it depends on conditions that are not known")
-    return [kept[0], last]
+    kinds: dict[str | None, list[State]] = {}
+    for state in kept:
+        kinds.setdefault(state.signal, []).append(state)
+    return [state for kind in kinds.values() for state in _few(kind)]
+
+
+def _few(states: list[State]) -> list[State]:
+    """The runs of one kind, few enough to go on with."""
+    if len(states) <= MAX_STATES:
+        return states
+    first, last, *others = states
+    for state in others:
+        blur(last, state, "it depends on conditions that are not known")
+    return [first, last]
 
 
 def _common(first: State, second: State) -> tuple:  # type: ignore[type-arg] # of Condition

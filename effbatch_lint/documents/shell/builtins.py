@@ -206,10 +206,16 @@ def _read(call: Call) -> Truth | None:
         return TRUE
     blanks = parameters.separators(state)
     white = "".join(blank for blank in blanks if blank in " \t\n")
-    for name in names[:-1]:
+    for index, name in enumerate(names[:-1]):
         line = line.strip(white) if white else line
         end = next((at for at, character in enumerate(line.chars) if character in blanks), len(line))
-        state.assign(name, line.slice(0, end))
+        word = line.slice(0, end)
+        if not word.known:
+            # How many words the unknown part holds, nobody knows: nor which of them the later names get.
+            for later in names[index:]:
+                state.assign(later, unknowable(f"${later}", word.reason or "", *word.spans[:1], unset=word.unset))
+            return TRUE
+        state.assign(name, word)
         line = line.slice(end + 1)
     state.assign(names[-1], line.strip(white) if white else line)
     return TRUE

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from effbatch_lint.documents.shell import arithmetic, parameters, patterns, words
 from effbatch_lint.documents.shell.state import Array, State
-from effbatch_lint.documents.shell.text import EMPTY, Piece, Text, unknowable, written
+from effbatch_lint.documents.shell.text import EMPTY, Text, unknowable, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,8 +101,8 @@ def atoms(raw: Text, state: State, *, quoted: bool = False, document: bool = Fal
             end, found = _dollar(raw, at, state, value)
         elif character == "`":
             end = words.backquotes(chars, at)
-            inner = _unescaped(raw.slice(at + 1, end - 1))
-            found = [Atom(_output(inner, raw.slice(at, end), state), value)]
+            inner = _unescaped(raw.cut(at + 1, end - 1))
+            found = [Atom(_output(inner, raw.cut(at, end), state), value)]
         elif quoted and character == "<" and not document and (hole := words.PLACEHOLDER.match(chars, at)):
             # "<some folder>": once filled in, it is one word.
             if " " in hole[0]:
@@ -112,27 +112,27 @@ def atoms(raw: Text, state: State, *, quoted: bool = False, document: bool = Fal
             found = [] if character == '"' and not document else None
         elif character == "'":
             end = words.skip(chars, at)
-            found = [Atom(raw.slice(at + 1, end - 1 if chars[end - 1] == "'" and end - 1 > at else end), "quoted")]
+            found = [Atom(raw.cut(at + 1, end - 1 if chars[end - 1] == "'" and end - 1 > at else end), "quoted")]
         elif character == '"':
             end = words.double_quotes(chars, at)
-            found = _string(raw.slice(at + 1, end - 1 if end - 1 > at and chars[end - 1] == '"' else end), state)
+            found = _string(raw.cut(at + 1, end - 1 if end - 1 > at and chars[end - 1] == '"' else end), state)
         elif character == "~":
             if at == 0 and chars[1:2] in ("", "/"):
                 found = [Atom(unknowable("~", "the home folder is the machine's", *_places(raw, at)), "literal")]
         elif chars.startswith("(", end):
             end = words.parentheses(chars, end)
             why = "a command's output, handed over as a file"
-            found = [Atom(unknowable(raw.slice(at, end).display, why, *_places(raw, at)), "quoted")]
+            found = [Atom(unknowable(raw.cut(at, end).display, why, *_places(raw, at)), "quoted")]
         elif hole := words.PLACEHOLDER.match(chars, at):
             end, found = hole.end(), [Atom(_placeholder(hole[0], _places(raw, at)), "quoted")]
         if found is not None:
             if start < at:
-                yield Atom(raw.slice(start, at), plain)
+                yield Atom(raw.cut(start, at), plain)
             yield from found
             start = end
         at = end
     if start < len(chars):
-        yield Atom(raw.slice(start), plain)
+        yield Atom(raw.cut(start), plain)
 
 
 def _string(inner: Text, state: State) -> list[Atom]:
@@ -145,7 +145,7 @@ def _escape(raw: Text, at: int, *, quoted: bool, document: bool) -> tuple[int, l
     if following == "\n":
         return at + 2, []
     if not quoted or following in ("$", "`", "\\") or (following == '"' and not document):
-        return at + 2, [Atom(raw.slice(at + 1, at + 2), "quoted")]
+        return at + 2, [Atom(raw.cut(at + 1, at + 2), "quoted")]
     return at + 2, None
 
 
@@ -155,23 +155,23 @@ def _dollar(raw: Text, at: int, state: State, kind: Literal["split", "quoted"]) 
     if following == "(":
         end = words.parentheses(chars, at + 1)
         if chars.startswith("$((", at) and chars[end - 2 : end] == "))":
-            return end, [Atom(arithmetic.expand(raw.slice(at + 3, end - 2), raw.slice(at, end), state), kind)]
-        return end, [Atom(_output(raw.slice(at + 2, end - 1), raw.slice(at, end), state), kind)]
+            return end, [Atom(arithmetic.expand(raw.cut(at + 3, end - 2), raw.cut(at, end), state), kind)]
+        return end, [Atom(_output(raw.cut(at + 2, end - 1), raw.cut(at, end), state), kind)]
     if following == "[":
         end = words.skip(chars, at)
-        return end, [Atom(arithmetic.expand(raw.slice(at + 2, end - 1), raw.slice(at, end), state), kind)]
+        return end, [Atom(arithmetic.expand(raw.cut(at + 2, end - 1), raw.cut(at, end), state), kind)]
     if following == "{":
         end = words.braces(chars, at + 1, quoted=kind == "quoted")
-        found = parameters.expand(raw.slice(at + 2, end - 1), raw.slice(at, end), state, quoted=kind == "quoted")
+        found = parameters.expand(raw.cut(at + 2, end - 1), raw.cut(at, end), state, quoted=kind == "quoted")
         return end, _listed(found, kind, state)
     if following in ("'", '"') and kind == "split":
         end = words.skip(chars, at)
-        inner = raw.slice(at + 2, end - 1)
+        inner = raw.cut(at + 2, end - 1)
         return end, [Atom(_ansi(inner), "quoted")] if following == "'" else _string(inner, state)
     name = _NAME.match(chars, at)
     if name is None:
         return at + 1, None
-    return name.end(), _listed(parameters.value(name[1], state, raw.slice(at, name.end())), kind, state)
+    return name.end(), _listed(parameters.value(name[1], state, raw.cut(at, name.end())), kind, state)
 
 
 def _listed(found: Text | list[Text] | Array, kind: Literal["split", "quoted"], state: State) -> list[Atom]:
@@ -226,27 +226,20 @@ def _output(command: Text, whole: Text, state: State) -> Text:
 
 def _assembled(found: Iterator[Atom], state: State) -> list[Text]:
     out: list[Text] = []
-    current: list[Piece] | None = None
+    current: list[Text] = []  # of the word so far; an empty text in it is a word all the same
     for atom in found:
-        if atom.kind == "break":
-            if current is not None:
-                out.append(Text(current))
-            current = None
-        elif atom.kind == "split":
-            parts = parameters.split(atom.text, state)
-            for index, part in enumerate(parts):
-                if index:
-                    if current is not None:
-                        out.append(Text(current))
-                    current = None
-                if part is not None:
-                    current = [*(current or ()), *part.pieces]
-        else:
-            current = [*(current or ()), *atom.text.pieces]
+        kind = atom.kind
+        parts = parameters.split(atom.text, state) if kind == "split" else [None if kind == "break" else atom.text]
+        for index, part in enumerate(parts):
+            if current and (index or kind == "break"):
+                out.append(Text.joined(current))
+                current = []
+            if part is not None:
+                current.append(part)
         if len(out) > MAX_WORDS:
             break
-    if current is not None:
-        out.append(Text(current))
+    if current:
+        out.append(Text.joined(current))
     return out
 
 

@@ -186,7 +186,8 @@ def _within(files: Files, folder: str) -> bool:
 
 def _file(files: Files, path: str) -> str | None:
     path = os.path.normpath(path)
-    return path if _within(files, path) and os.path.isfile(path) else None
+    # Most names are none of a file: where a link leads is asked for those that are.
+    return path if os.path.isfile(path) and _within(files, path) else None
 
 
 def nowhere() -> Span:

@@ -38,7 +38,8 @@ def run(shell: Interpreter, raws: list[Text], state: State, stdin: Text | None) 
     if name in state.functions or name in BUILTINS or name in _CONTROL:
         return _own(shell, _Line(name, first[1:], rest[1:], stdin), prefix, state)
     environment = state.environment()
-    environment.update(_prefixed(prefix, state))
+    if prefix:
+        environment.update(_prefixed(prefix, state))
     found = [*first, *expansion.all_fields(rest[1:], state)]
     _program(shell, Command(tuple(found), environment, raws[0].place(), state.script, stdin=stdin), state)
     return [state]

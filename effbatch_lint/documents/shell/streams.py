@@ -95,8 +95,7 @@ def plain(shell: Interpreter, code: Code, node: Node, state: State, streams: Str
         found = read_streams(shell, code, inner, state)
         stdin = streams.stdin if found.stdin is None else found.stdin
         streams = streams._replace(stdin=stdin, words=(*streams.words, *found.words))
-    # The grammar takes `A=1 B=2` and the command on the next line for one command.
-    *earlier, last = [line for line in words.lines(Text.joined(_around(code, node, inner))) if line] or [[]]
+    *earlier, last = _lines(code, node, inner)
     states = [state]
     for line in earlier:
         states = [after for each in states for after in simple.run(shell, line, each, each.stdin)]
@@ -106,6 +105,19 @@ def plain(shell: Interpreter, code: Code, node: Node, state: State, streams: Str
         for each in states
         for after in simple.run(shell, [*last, *streams.words], each, each.stdin if stdin is None else stdin)
     ]
+
+
+def _lines(code: Code, node: Node, holes: list[Node]) -> list[list[Text]]:
+    """The raw words of a simple command, without the redirections inside it.
+
+    The grammar takes ``A=1 B=2`` and the command on the next line for one command. What a loop or several possible runs
+    go through again is cut into words once.
+    """
+    found = code.lines.get(node.id)
+    if found is None:
+        found = [line for line in words.lines(Text.joined(_around(code, node, holes))) if line] or [[]]
+        code.lines[node.id] = found
+    return found
 
 
 def _around(code: Code, node: Node, holes: list[Node]) -> list[Text]:

@@ -34,12 +34,13 @@ _CONTINUED = re.compile(r"<<<[ \t]*\\\n")
 
 
 class Code:
-    """A parsed stretch of script: the text and its tree."""
+    """A parsed stretch of script: the text and its tree; ``lines`` are the raw words of the commands looked at so far."""
 
-    __slots__ = ("_surplus", "_wide", "root", "text")
+    __slots__ = ("_surplus", "_wide", "lines", "root", "text")
 
     def __init__(self, text: Text) -> None:
         self.text = text
+        self.lines: dict[int, list[list[Text]]] = {}
         # A placeholder would swallow the rest of the script as a redirection.
         chars = PLACEHOLDER.sub(lambda found: "_" * len(found[0]), text.chars) if "<" in text.chars else text.chars
         if "<<<" in chars:

@@ -8,13 +8,14 @@ that a flag with an unknown value is never mistaken for an absent flag.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.source import Source, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 # Stands for an unknown piece in `Text.chars`; from the private-use area, so that no scanner takes it for syntax.
 MARK = "\uf8fe"
@@ -62,7 +63,7 @@ class Piece(NamedTuple):
 
     def part(self, start: int, end: int) -> Piece:
         """The characters ``start`` to ``end``; an unknown piece is one character wide and stays whole."""
-        if self.reason is not None:
+        if self.reason is not None or (start == 0 and end >= len(self.text)):
             return self
         text = self.text[start:end]
         if not self.exact:
@@ -76,20 +77,37 @@ class Piece(NamedTuple):
 class Text:
     """Pieces in order. Immutable; equal when it reads the same, wherever it was written."""
 
-    __slots__ = ("_starts", "chars", "pieces")
+    __slots__ = ("_cuts", "_starts", "chars", "pieces")
 
     def __init__(self, pieces: Iterable[Piece] = ()) -> None:
-        self.pieces = tuple([piece for piece in pieces if piece.text or piece.reason is not None])
+        kept = tuple([piece for piece in pieces if piece.text or piece.reason is not None])
         # One character per unknown piece: all scanning is done on this string.
-        self.chars = "".join([piece.text if piece.reason is None else MARK for piece in self.pieces])
+        self._hold(kept, "".join([piece.text if piece.reason is None else MARK for piece in kept]))
+
+    def _hold(self, pieces: tuple[Piece, ...], chars: str) -> None:
+        self.pieces = pieces
+        self.chars = chars
         self._starts: list[int] | None = None
-        if len(self.chars) > MAX_CHARACTERS:
+        self._cuts: dict[tuple[int, int | None], Text] | None = None
+        if len(chars) > MAX_CHARACTERS:
             raise TooLong
+
+    @classmethod
+    def _of(cls, pieces: tuple[Piece, ...], chars: str) -> Text:
+        # Pieces that are looked at already: a script's words are cut and joined many thousand times.
+        text = cls.__new__(cls)
+        text._hold(pieces, chars)  # noqa: SLF001 - its own class
+        return text
 
     @classmethod
     def joined(cls, texts: Iterable[Text]) -> Text:
         """Several texts as one."""
-        return cls(piece for text in texts for piece in text.pieces)
+        parts = [text for text in texts if text.chars]
+        if len(parts) == 1:
+            return parts[0]
+        return cls._of(
+            tuple(chain.from_iterable([part.pieces for part in parts])), "".join([part.chars for part in parts])
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Text) and self.chars == other.chars and self.display == other.display
@@ -107,12 +125,13 @@ class Text:
         return f"Text({self.display!r})"
 
     def __add__(self, other: Text) -> Text:
-        return Text((*self.pieces, *other.pieces)) if other.pieces else self
+        return Text._of((*self.pieces, *other.pieces), self.chars + other.chars) if other.pieces else self
 
     @property
     def known(self) -> bool:
         """Whether every character is known."""
-        return all(piece.reason is None for piece in self.pieces)
+        # Whoever writes the mark into a script gets a second look.
+        return MARK not in self.chars or all(piece.reason is None for piece in self.pieces)
 
     @property
     def unset(self) -> bool:
@@ -144,22 +163,30 @@ class Text:
         end = len(self.chars) if end is None else min(end, len(self.chars))
         if start <= 0 and end == len(self.chars):
             return self
-        return Text(self._parts(max(start, 0), end))
+        return Text._of(self._parts(max(start, 0), end), self.chars[max(start, 0) : end])
 
-    def _parts(self, start: int, end: int) -> Iterator[Piece]:
+    def cut(self, start: int, end: int | None = None) -> Text:
+        """The same slice, kept: a raw word is cut in the same places in every run and in every round of a loop."""
+        if self._cuts is None:
+            self._cuts = {}
+        found = self._cuts.get((start, end))
+        if found is None:
+            found = self._cuts[start, end] = self.slice(start, end)
+        return found
+
+    def _parts(self, start: int, end: int) -> tuple[Piece, ...]:
         if start >= end:
-            return
+            return ()
         starts = self._offsets()
-        index = bisect_right(starts, start) - 1
-        while index < len(self.pieces) and starts[index] < end:
-            piece = self.pieces[index]
-            at = starts[index]
-            width = 1 if piece.reason is not None else len(piece.text)
-            if start <= at and end >= at + width:
-                yield piece
-            else:
-                yield piece.part(max(start - at, 0), min(end - at, width))
-            index += 1
+        first, last = bisect_right(starts, start) - 1, bisect_left(starts, end) - 1
+        if first == last:
+            return (self.pieces[first].part(start - starts[first], end - starts[first]),)
+        left, right = self.pieces[first], self.pieces[last]
+        return (
+            left.part(start - starts[first], len(left.text)),
+            *self.pieces[first + 1 : last],
+            right.part(0, end - starts[last]),
+        )
 
     def _offsets(self) -> list[int]:
         if self._starts is None:
