@@ -252,7 +252,7 @@ def _runs_its_words(rest: tuple[Text, ...]) -> bool:
     Such a script sets an environment and ends in ``exec "$@"``.
     """
     name = rest[0].display.rpartition("/")[2] if rest else ""
-    return len(rest) > 1 and (python.is_python(name) or name in _COMMANDS)
+    return len(rest) > 1 and (python.is_python(name) or name in _COMMANDS or name in _SHELLS)
 
 
 def _read(start: Start, name: Text) -> tuple[Text, Source] | None:
