@@ -36,6 +36,11 @@ _BESIDE = (
     "base_config", "base_emb_dim", "max_target_length", "base_output_directory", "enable_checkpointing",
     "hardware", "dataset_type", "remat_policy", "per_device_batch_size_start", "steps", "model_name",
 )  # fmt: skip
+# Of a file that stands on another one and leaves the batch to it: these say that it trains.
+_TRAINING = (
+    "use_sft", "use_dpo", "sft_train_on_completion_only", "use_tunix_gradient_accumulation", "train_data_columns",
+    "use_multimodal",
+)  # fmt: skip
 # accelerator_to_spec_map.py: the number in the name counts chips, for these two generations the two cores of each.
 _TOPOLOGY = re.compile(r"(v4|v5p|v5e|v6e)-(\d{1,6})")
 _CORES = {"v4": 2, "v5p": 2}
@@ -52,8 +57,10 @@ def recognise(config: Config) -> int:
         return 0
     axes = config.count(*(f"{level}_{axis}_parallelism" for level in ("ici", "dcn") for axis in AXES))
     beside = config.count(*_BESIDE)
-    if not config.has(PER_DEVICE) and not (_on_base(config) and beside > 2):  # noqa: PLR2004 - the base is one of them
-        return 0
+    if not config.has(PER_DEVICE):
+        beside += config.count(*_TRAINING)
+        if not _on_base(config) or beside <= 2:  # noqa: PLR2004 - the base is one of them
+            return 0
     return (axes or beside > 1) and config.count(PER_DEVICE, ACCUMULATION) + min(axes, 3) + beside
 
 
