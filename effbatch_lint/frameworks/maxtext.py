@@ -10,7 +10,8 @@ src/maxtext/configs/base.yml (every default), src/maxtext/utils/rampup_batch.py.
 number. It may be a fraction; below 1 the hosts load a whole sequence for each device and train on the first of them
 only. The number of devices is what JAX sees, and nothing in the file states it unless it is compiled for another
 machine. ``model_name`` loads a second file, which holds no batch. The RL trainer has a batch of other keys
-(``batch_size``, ``rl.num_generations``) and is not read.
+(``batch_size``, ``rl.num_generations``) and is not read; nor are the programs that convert, decode or evaluate, which
+take the same files (src/maxtext/trainers holds those that train).
 """
 
 from __future__ import annotations
@@ -35,9 +36,19 @@ _BESIDE = (
     "base_config", "base_emb_dim", "max_target_length", "base_output_directory", "enable_checkpointing",
     "hardware", "dataset_type", "remat_policy", "per_device_batch_size_start", "steps", "model_name",
 )  # fmt: skip
+# Of a file that stands on another one and leaves the batch to it: these say that it trains.
+_TRAINING = (
+    "use_sft", "use_dpo", "sft_train_on_completion_only", "use_tunix_gradient_accumulation", "train_data_columns",
+    "use_multimodal",
+)  # fmt: skip
 # accelerator_to_spec_map.py: the number in the name counts chips, for these two generations the two cores of each.
 _TOPOLOGY = re.compile(r"(v4|v5p|v5e|v6e)-(\d{1,6})")
 _CORES = {"v4": 2, "v5p": 2}
+# maxtext.trainers.pre_train.train, MaxText/train.py, maxtext.trainers.post_train.sft.train_sft_native, ...
+_PROGRAM = re.compile(r"(?:^|[./])maxtext[./](?:\w+[./])*(\w+?)(?:\.py)?$", re.IGNORECASE)
+_TRAINERS = frozenset(
+    ("train", "train_compile", "train_sft", "train_sft_native", "train_dpo", "train_distill", "sft_trainer")
+)
 
 
 def recognise(config: Config) -> int:
@@ -46,13 +57,28 @@ def recognise(config: Config) -> int:
         return 0
     axes = config.count(*(f"{level}_{axis}_parallelism" for level in ("ici", "dcn") for axis in AXES))
     beside = config.count(*_BESIDE)
-    if not config.has(PER_DEVICE) and not (_on_base(config) and beside > 2):  # noqa: PLR2004 - the base is one of them
-        return 0
+    if not config.has(PER_DEVICE):
+        beside += config.count(*_TRAINING)
+        if not _on_base(config) or beside <= 2:  # noqa: PLR2004 - the base is one of them
+            return 0
     return (axes or beside > 1) and config.count(PER_DEVICE, ACCUMULATION) + min(axes, 3) + beside
 
 
+def starts(launch: Launch) -> bool:
+    """One of MaxText's trainers, in its own package."""
+    return _own_program(launch) in _TRAINERS
+
+
+def _own_program(launch: Launch) -> str | None:
+    """The name of MaxText's program that is started, without its package; None for any other program."""
+    found = _PROGRAM.search(launch.program or "")
+    return None if found is None else found[1]
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
-    """One batch; preference pairs where the file asks for DPO."""
+    """One batch; preference pairs where the file asks for DPO; none where no trainer is started."""
+    if (_own_program(launch) or "train") not in _TRAINERS:
+        return
     config = _with_own_defaults(config)
     per_device = size(config, PER_DEVICE, "12.0")
     accumulation = config.integer(ACCUMULATION, default=1)
@@ -162,6 +188,7 @@ FRAMEWORK = Framework(
         "AI-Hypercomputer/maxtext src/maxtext/utils/max_utils.py (fill_unspecified_mesh_axes)",
     ),
     recognise=recognise,
+    starts=starts,
     read=read,
     dialect="omegaconf",
 )

@@ -42,6 +42,10 @@ _FLAGS = frozenset((
     "remote_save_folder", "save_overwrite", "fused_loss", "activation_checkpointing", "fsdp.sharding_strategy",
     "fsdp.wrapping_strategy", "fsdp.hybrid_sharding_num_model_replicas", "try_load_latest_save", "load_path", "stop_at",
 ))  # fmt: skip
+# Fields that other trainers' lines have as well: they count behind a file, as `train.py FILE.yaml --key=value` has it.
+_COMMON = frozenset(
+    ("run_name", "save_folder", "max_duration", "wandb.name", "wandb.group", "data.num_workers", "compile")
+)
 
 
 def recognise(config: Config) -> int:
@@ -60,7 +64,10 @@ def starts(launch: Launch) -> bool:
     if _hidden(program):
         return launch.environment.get("OLMO_TASK") == "model"
     flags = {argument.name for argument in launch.arguments}
-    return program.rpartition("/")[2] == "train.py" and len(flags & _FLAGS) > 1
+    if program.rpartition("/")[2] != "train.py":
+        return False
+    own = flags & _FLAGS
+    return len(own) > 1 or bool(own and flags & _COMMON and _file(launch))
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
@@ -71,6 +78,8 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     if olmo_core.recognised(config):
         yield olmo_core.batch(config, launch.world_size)
         return
+    if launch.program is not None and not _file(launch):
+        config = config.hiding("the line does not show the file that scripts/train.py takes first")
     layout = Layout.of_world(launch.world_size)
     declared = config.integer(GLOBAL, default=512)
     limit = config.integer(MICRO, default=16)
@@ -90,6 +99,11 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         declared=declared if config.has(GLOBAL) else None,
         problems=tuple(_checks(config, declared, share, launch.world_size)),
     )
+
+
+def _file(launch: Launch) -> bool:
+    """Whether the line shows the config, which is the program's first word; ``$1`` may have been dropped as empty."""
+    return bool(launch.arguments) and not launch.arguments[0].name
 
 
 def _hidden(program: str) -> bool:

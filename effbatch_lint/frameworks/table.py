@@ -92,6 +92,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "kohya": ("train_network", "train_control_net", "train_textual_inversion", "_train.py"),
     "litgpt": ("litgpt",),
     "llm_foundry": ("composer",),
+    "maxtext": ("maxtext.", "maxtext/", "MaxText.", "MaxText/"),
     "ms_swift": (
         "swift sft", "swift pt", "swift rlhf", "megatron sft", "megatron pt", "megatron rlhf", "swift/cli/",
         "swift.cli.",

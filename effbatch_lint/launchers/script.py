@@ -38,6 +38,8 @@ _LAUNCHER = re.compile(
     r"^[^#\n]*\b(?:torchrun|accelerate launch|deepspeed|srun|mpirun|torch\.distributed)\b", re.MULTILINE
 )
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh"))
+# Programs that start another one, as the first word after a wrapper script.
+_COMMANDS = frozenset(("torchrun", "accelerate", "deepspeed", "singularity", "apptainer", "composer"))
 # What gives a part of the job's nodes to another program while the training runs (`srun -N 1 vllm serve &`).
 _STEPS = frozenset(("srun", "ssh", "pdsh", "mpirun", "mpiexec"))
 # A script that starts itself, or scripts that start each other.
@@ -236,9 +238,21 @@ def _script(start: Start, rest: tuple[Text, ...], depth: int) -> Iterator[Launch
         text, source = found
         yield from _followed(start, text, source, list(rest[1:]), depth)
         return
+    if _runs_its_words(rest[1:]):
+        yield from peeled(start.left(rest[1:]), depth + 1)
+        return
     launch = upstream_scripts.launch(start, rest)
     if launch is not None:
         yield launch
+
+
+def _runs_its_words(rest: tuple[Text, ...]) -> bool:
+    """Whether a script that the project does not hold is handed a whole command (``wrapper.sh python train.py``).
+
+    Such a script sets an environment and ends in ``exec "$@"``.
+    """
+    name = rest[0].display.rpartition("/")[2] if rest else ""
+    return len(rest) > 1 and (python.is_python(name) or name in _COMMANDS or name in _SHELLS)
 
 
 def _read(start: Start, name: Text) -> tuple[Text, Source] | None:

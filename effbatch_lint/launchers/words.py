@@ -48,6 +48,7 @@ class Options(NamedTuple):
         rest: the words from the program on.
         hidden: a word before the program that is not known and may hold options ("$DIST_ARGS").
         spelled: the option as the line spells it, for messages.
+        repeated: every option with its value in order, for those that may be given several times (``--env``).
     """
 
     values: Mapping[str, Text]
@@ -55,6 +56,7 @@ class Options(NamedTuple):
     rest: tuple[Text, ...]
     hidden: Text | None = None
     spelled: Mapping[str, str] = {}
+    repeated: tuple[tuple[str, Text], ...] = ()
 
     def term(self, *names: str) -> Term | None:
         """The number that the first of the options that is given states; None when none is given."""
@@ -85,7 +87,7 @@ def options(
         short: names of one-letter options, whose value may be glued to them (``-n8``).
         known: all the option names, where abbreviations are understood.
     """
-    values: dict[str, Text] = {}
+    found: list[tuple[str, Text]] = []
     given: set[str] = set()
     spelled: dict[str, str] = {}
     hidden: Text | None = None
@@ -117,11 +119,11 @@ def options(
         if value is None and name in switches:
             given.add(name)
         elif value is None and at < len(words):
-            values[name] = words[at]
+            found.append((name, words[at]))
             at += 1
         elif value is not None:
-            values[name] = value
-    return Options(values, frozenset(given), tuple(words[at:]), hidden, spelled)
+            found.append((name, value))
+    return Options(dict(found), frozenset(given), tuple(words[at:]), hidden, spelled, tuple(found))
 
 
 def _full(name: str, known: Iterable[str]) -> str:

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from effbatch_lint.documents.shell.text import Text
     from effbatch_lint.launchers.start import Start
 
+# sylabs/singularity cmd/internal/cli/action_flags.go: options of `exec` and `run` that take a value.
+_SINGULARITY = frozenset((
+    "-B", "--bind", "-H", "--home", "--pwd", "--cwd", "--env", "--env-file", "-W", "--workdir", "-o", "--overlay", "-S",
+    "--scratch", "--mount", "--no-mount", "--app", "--network", "--network-args", "--dns", "--hostname", "--security",
+    "--add-caps", "--drop-caps", "--apply-cgroups", "--fusemount", "--cpus", "--memory",
+))  # fmt: skip
 # Wrapper -> options with a value, and how many words of its own stand before the program.
 _PLAIN: dict[str, tuple[frozenset[str], int]] = {
     "nohup": (frozenset(), 0),
@@ -32,8 +38,8 @@ _PLAIN: dict[str, tuple[frozenset[str], int]] = {
     "catchsegv": (frozenset(), 0),
     "nsys": (frozenset(("-t", "-o", "-f", "-c", "-w", "-s", "-x", "-y", "-d", "-b", "-e", "-k", "-p")), 1),
     "ncu": (frozenset(("-o", "-k", "-c", "-s")), 0),
-    "singularity": (frozenset(("-B", "--bind", "-H", "--home", "--pwd", "--env", "--env-file", "-W")), 2),
-    "apptainer": (frozenset(("-B", "--bind", "-H", "--home", "--pwd", "--env", "--env-file", "-W")), 2),
+    "singularity": (_SINGULARITY, 2),
+    "apptainer": (_SINGULARITY, 2),
 }
 _RUNNERS: dict[str, frozenset[str]] = {
     "uv": frozenset((

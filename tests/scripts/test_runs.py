@@ -193,3 +193,12 @@ def test_a_script_that_calls_itself_is_at_fault_only_where_it_trains(
     )
     assert effbatch_lint.check(["walk.sh"]).findings == []
     assert [finding.code for finding in effbatch_lint.check(["run.sh"]).findings] == ["EB901"]
+
+
+def test_a_program_that_converts_or_decodes_with_a_training_config_has_no_batch(tmp_path: Path) -> None:
+    """AI-Hypercomputer/maxtext src/maxtext/inference/decode.py takes the trainers' files."""
+    line = "python3 -m maxtext.{}.{} base.yml run_name=x per_device_batch_size=2 max_target_length=8 steps=1\n"
+    project(tmp_path, {"a.sh": line.format("inference", "decode"), "b.sh": line.format("trainers.pre_train", "train")})
+    decoded, trained = (effbatch_lint.explain([tmp_path / name], 4)[0] for name in ("a.sh", "b.sh"))
+    assert (decoded.batches, trained.batches[0].effective.value) == ((), 8)
+    assert not effbatch_lint.check([tmp_path / "a.sh"]).findings
