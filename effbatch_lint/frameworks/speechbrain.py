@@ -5,7 +5,7 @@
 Upstream: speechbrain/speechbrain, speechbrain/core.py (Brain._train_loader_specifics, Brain.fit_batch),
 speechbrain/dataio/sampler.py (DynamicBatchSampler), speechbrain/utils/run_opts.py; recipes/*/train.py decide by
 ``dynamic_batching`` which of the two batches. References (``!ref <batch_size>``) are followed by
-speechbrain_references.
+speechbrain_references; recipes that train in several steps are speechbrain_curriculum's, the last step first.
 
 Files keep both kinds of batch side by side, so that ``batch_size`` means nothing while ``dynamic_batching`` is on. The
 limit stands under one of several names; where the file has a ``feats_hop_size`` it counts frames of that many seconds.
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts.speechbrain_curriculum import is_curriculum, steps
 from effbatch_lint.frameworks.parts.speechbrain_references import referencing
 from effbatch_lint.terms import Term, exact, product
 
@@ -51,12 +52,17 @@ _AUDIO = (
 def recognise(config: Config) -> int:
     """A batch among a recipe's hyperparameters: an epoch counter, output folders, modules."""
     own = config.count(*_OWN)
+    if own > 2 and is_curriculum(config):  # noqa: PLR2004 - as below
+        return own + 1
     return own + config.count(*_SIZES, *_LIMITS, *_LOADERS) if config.has(*_SIZES, *_LIMITS) and own > 2 else 0  # noqa: PLR2004 - two of these names occur elsewhere too
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
-    """One batch: of utterances, or of seconds at most."""
+    """One batch: of utterances, or of seconds at most; a curriculum has one for each of its steps."""
     config = config.resolved_by(referencing(config.root))
+    if is_curriculum(config):
+        yield from _curriculum(config, launch)
+        return
     dynamic = _is_dynamic(config)
     per_process = _seconds(config) if dynamic else config.integer(*_SIZES)
     accumulation = config.integer("grad_accumulation_factor", default=1)
@@ -71,6 +77,14 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         problems=() if dynamic else tuple(_fractional(config, per_process)),
         profile="dynamic batching" if dynamic else None,
     )
+
+
+def _curriculum(config: Config, launch: Launch) -> Iterator[Batch]:
+    accumulation = config.integer("grad_accumulation_factor", default=1)
+    for name, size in reversed(steps(config)):
+        yield Batch(
+            size, accumulation, Layout.of_world(launch.world_size), name=name, problems=tuple(_fractional(config, size))
+        )
 
 
 def _is_dynamic(config: Config) -> bool:
