@@ -8,7 +8,8 @@ speechbrain/dataio/sampler.py (DynamicBatchSampler), speechbrain/utils/run_opts.
 speechbrain_references; recipes that train in several steps are speechbrain_curriculum's, the last step first.
 
 Files keep both kinds of batch side by side, so that ``batch_size`` means nothing while ``dynamic_batching`` is on. The
-limit stands under one of several names; where the file has a ``feats_hop_size`` it counts frames of that many seconds.
+limit stands under one of several names; where the file has a ``feats_hop_size`` (beside it, in the sampler's section
+before 1.0) it counts frames of that many seconds.
 With ``data_parallel_backend`` (before DDP) one process divides its batch among the devices.
 """
 
@@ -33,12 +34,15 @@ _LOADERS = (
 )  # fmt: skip
 _IN_LOADER = tuple(f"{loader}.batch_size" for loader in _LOADERS)
 _SIZES = (*_IN_LOADER, "train_batch_size", "batch_size", "N_batch")
+# The recipes' own loops counted passes before speechbrain/core.py did it for all of them (1.0).
+_ACCUMULATION = ("grad_accumulation_factor", "gradient_accumulation", "accu_steps")
 _SAMPLERS = ("dynamic_batch_sampler_train", "dynamic_batch_sampler")
 _LIMITS = (
     *(f"{sampler}.{limit}" for sampler in _SAMPLERS for limit in ("max_batch_length", "max_batch_len")),
     "max_batch_length_train", "train_max_batch_length", "max_batch_length", "max_batch_len",
     "seconds_per_batch",
 )  # fmt: skip
+_HOPS = ("feats_hop_size", *(f"{sampler}.feats_hop_size" for sampler in _SAMPLERS))
 _OWN = (
     "output_folder", "save_folder", "number_of_epochs", "train_log", "epoch_counter", "modules", "checkpointer",
     "train_logger", "data_folder", "__set_seed", "grad_accumulation_factor", "dynamic_batching",
@@ -65,7 +69,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         return
     dynamic = _is_dynamic(config)
     per_process = _seconds(config) if dynamic else config.integer(*_SIZES)
-    accumulation = config.integer("grad_accumulation_factor", default=1)
+    accumulation = config.integer(*_ACCUMULATION, default=1)
     splits = config.flag("data_parallel_backend")
     world = launch.world_size
     yield Batch(
@@ -80,7 +84,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
 
 
 def _curriculum(config: Config, launch: Launch) -> Iterator[Batch]:
-    accumulation = config.integer("grad_accumulation_factor", default=1)
+    accumulation = config.integer(*_ACCUMULATION, default=1)
     for name, size in reversed(steps(config)):
         yield Batch(
             size, accumulation, Layout.of_world(launch.world_size), name=name, problems=tuple(_fractional(config, size))
@@ -101,9 +105,9 @@ def _unit(config: Config) -> Unit:
 def _seconds(config: Config) -> Term:
     """The limit of one process' batch; frames are counted in seconds."""
     limit = _number(config, *_LIMITS)
-    if not config.has("feats_hop_size"):
+    if not config.has(*_HOPS):
         return limit
-    return product(limit, _number(config, "feats_hop_size"))
+    return product(limit, _number(config, *_HOPS))
 
 
 def _number(config: Config, *keys: str) -> Term:
