@@ -5,11 +5,13 @@
     iterator_type chunk                                           batch_size chunks
 
 Upstream: espnet/espnet, espnet2/tasks/abs_task.py (build_sequence_iter_factory, build_category_iter_factory,
-build_chunk_iter_factory), espnet2/samplers (FoldedBatchSampler, NumElementsBatchSampler, LengthBatchSampler).
+build_chunk_iter_factory), espnet2/samplers (FoldedBatchSampler, NumElementsBatchSampler, LengthBatchSampler,
+CategoryBalancedSampler). Passes per step are espnet_accumulation's.
 
 Mini batches are built for all ranks together and then dealt out, batch[rank::world]: more GPUs never raise the batch.
 ``folded`` shrinks a batch of long utterances, and ``batch_bins`` is a limit, so that the batch is an upper bound; both
-keep at least one utterance per rank, which can raise it.
+keep at least one utterance per rank, which can raise it. The config that a run leaves in its folder (exp/*/config.yaml)
+states the processes it had, ``dist_world_size``.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem, Unit
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts.espnet_accumulation import passes
 from effbatch_lint.terms import Term, exact, product, shown, unknown
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 _BINS = ("length", "numel", "catpow", "catpow_balance_dataset")
 # Samplers that make every batch of batch_size, and none of at least one utterance per rank.
-_FIXED = ("unsorted", "sorted")
+_FIXED = ("unsorted", "sorted", "catbel")
 _OWN = ("accum_grad", "batch_bins", "batch_type", "fold_length", "num_iters_per_epoch", "iterator_type")
 _SECTIONS = (
     "encoder_conf", "decoder_conf", "model_conf", "optim_conf", "scheduler_conf", "frontend_conf", "specaug_conf",
@@ -46,19 +49,26 @@ def recognise(config: Config) -> int:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch: a share of it for each rank."""
-    world = launch.world_size
+    world = launch.world_size if launch.world_size.known else _left_by_a_run(config, launch.world_size)
     kind = config.text("batch_type") or "folded"
+    if kind == "folded" and config.text("iterator_type") == "category":
+        kind = "catbel"  # the category iterator's only sampler before 202509, and what it still makes of the default
     unit, batch = _mini_batch(config, kind)
     batch, problems = _enough(config, kind, unit, batch, world)
-    accumulation = config.integer("accum_grad", default=1)
+    accumulation, further = passes(config, world)
     yield Batch(
         micro=_share(unit, batch, world),
         accumulation=accumulation,
         layout=Layout.of_world(world),
         unit=unit,
         global_batch=product(batch, accumulation),
-        problems=problems,
+        problems=(*problems, *further),
     )
+
+
+def _left_by_a_run(config: Config, launched: Term) -> Term:
+    written = config.integer("dist_world_size")
+    return written if written.known else launched
 
 
 def _mini_batch(config: Config, kind: str) -> tuple[Unit, Term]:

@@ -62,7 +62,7 @@ def recognise(config: Config) -> int:
     config = _fitted(config)
     if config.has(*_NEMO):
         return 0
-    if isinstance(config.node("lightning"), Mapping):
+    if _is_taming(config):
         found = config.count(*_TAMING)
         return found and found + config.count(*(f"lightning.trainer.{argument}" for argument in _TRAINER))
     if not isinstance(config.node("trainer"), Mapping):
@@ -79,7 +79,7 @@ def recognise(config: Config) -> int:
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; a schedule of accumulation gives its last stage, and the stages before it."""
     config = _fitted(config)
-    taming = isinstance(config.node("lightning"), Mapping)
+    taming = _is_taming(config)
     trainer = ("", "lightning.trainer.") if taming else ("trainer.",)
     accumulate = config.present(*(f"{prefix}accumulate_grad_batches" for prefix in trainer))
     accumulate = accumulate or f"{trainer[-1]}accumulate_grad_batches"
@@ -109,6 +109,13 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         problems=(*refused, *refusals(config, chosen), *undivisible(config, written, world), *clash),
     )
     yield batch._replace(problems=(*batch.problems, *_differs(config, batch)))
+
+
+def _is_taming(config: Config) -> bool:
+    """With the Trainer under ``lightning``, or with none: latent-diffusion's main.py then takes all from its flags."""
+    if isinstance(config.node("lightning"), Mapping):
+        return True
+    return not config.has("trainer") and config.count(*_TAMING) == len(_TAMING)
 
 
 def _fitted(config: Config) -> Config:

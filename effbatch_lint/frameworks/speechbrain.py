@@ -5,10 +5,11 @@
 Upstream: speechbrain/speechbrain, speechbrain/core.py (Brain._train_loader_specifics, Brain.fit_batch),
 speechbrain/dataio/sampler.py (DynamicBatchSampler), speechbrain/utils/run_opts.py; recipes/*/train.py decide by
 ``dynamic_batching`` which of the two batches. References (``!ref <batch_size>``) are followed by
-speechbrain_references.
+speechbrain_references; recipes that train in several steps are speechbrain_curriculum's, the last step first.
 
 Files keep both kinds of batch side by side, so that ``batch_size`` means nothing while ``dynamic_batching`` is on. The
-limit stands under one of several names; where the file has a ``feats_hop_size`` it counts frames of that many seconds.
+limit stands under one of several names; where the file has a ``feats_hop_size`` (beside it, in the sampler's section
+before 1.0) it counts frames of that many seconds.
 With ``data_parallel_backend`` (before DDP) one process divides its batch among the devices.
 """
 
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.frameworks.framework import Framework
+from effbatch_lint.frameworks.parts.speechbrain_curriculum import is_curriculum, steps
 from effbatch_lint.frameworks.parts.speechbrain_references import referencing
 from effbatch_lint.terms import Term, exact, product
 
@@ -32,12 +34,15 @@ _LOADERS = (
 )  # fmt: skip
 _IN_LOADER = tuple(f"{loader}.batch_size" for loader in _LOADERS)
 _SIZES = (*_IN_LOADER, "train_batch_size", "batch_size", "N_batch")
+# The recipes' own loops counted passes before speechbrain/core.py did it for all of them (1.0).
+_ACCUMULATION = ("grad_accumulation_factor", "gradient_accumulation", "accu_steps")
 _SAMPLERS = ("dynamic_batch_sampler_train", "dynamic_batch_sampler")
 _LIMITS = (
     *(f"{sampler}.{limit}" for sampler in _SAMPLERS for limit in ("max_batch_length", "max_batch_len")),
     "max_batch_length_train", "train_max_batch_length", "max_batch_length", "max_batch_len",
     "seconds_per_batch",
 )  # fmt: skip
+_HOPS = ("feats_hop_size", *(f"{sampler}.feats_hop_size" for sampler in _SAMPLERS))
 _OWN = (
     "output_folder", "save_folder", "number_of_epochs", "train_log", "epoch_counter", "modules", "checkpointer",
     "train_logger", "data_folder", "__set_seed", "grad_accumulation_factor", "dynamic_batching",
@@ -51,15 +56,20 @@ _AUDIO = (
 def recognise(config: Config) -> int:
     """A batch among a recipe's hyperparameters: an epoch counter, output folders, modules."""
     own = config.count(*_OWN)
+    if own > 2 and is_curriculum(config):  # noqa: PLR2004 - as below
+        return own + 1
     return own + config.count(*_SIZES, *_LIMITS, *_LOADERS) if config.has(*_SIZES, *_LIMITS) and own > 2 else 0  # noqa: PLR2004 - two of these names occur elsewhere too
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
-    """One batch: of utterances, or of seconds at most."""
+    """One batch: of utterances, or of seconds at most; a curriculum has one for each of its steps."""
     config = config.resolved_by(referencing(config.root))
+    if is_curriculum(config):
+        yield from _curriculum(config, launch)
+        return
     dynamic = _is_dynamic(config)
     per_process = _seconds(config) if dynamic else config.integer(*_SIZES)
-    accumulation = config.integer("grad_accumulation_factor", default=1)
+    accumulation = config.integer(*_ACCUMULATION, default=1)
     splits = config.flag("data_parallel_backend")
     world = launch.world_size
     yield Batch(
@@ -71,6 +81,14 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         problems=() if dynamic else tuple(_fractional(config, per_process)),
         profile="dynamic batching" if dynamic else None,
     )
+
+
+def _curriculum(config: Config, launch: Launch) -> Iterator[Batch]:
+    accumulation = config.integer(*_ACCUMULATION, default=1)
+    for name, size in reversed(steps(config)):
+        yield Batch(
+            size, accumulation, Layout.of_world(launch.world_size), name=name, problems=tuple(_fractional(config, size))
+        )
 
 
 def _is_dynamic(config: Config) -> bool:
@@ -87,9 +105,9 @@ def _unit(config: Config) -> Unit:
 def _seconds(config: Config) -> Term:
     """The limit of one process' batch; frames are counted in seconds."""
     limit = _number(config, *_LIMITS)
-    if not config.has("feats_hop_size"):
+    if not config.has(*_HOPS):
         return limit
-    return product(limit, _number(config, "feats_hop_size"))
+    return product(limit, _number(config, *_HOPS))
 
 
 def _number(config: Config, *keys: str) -> Term:

@@ -52,10 +52,10 @@ def recognise(config: Config) -> int:
 
 
 def starts(launch: Launch) -> bool:
-    """``torchrun -m torchtitan.train``, or its ``train.py`` with a config of its own kind."""
+    """``torchrun -m torchtitan.train``, or another ``train`` with a config of its own kind (flux's, flame's)."""
     program = launch.program or ""
     named = any(argument.name in ("job.config_file", "job.config-file") for argument in launch.arguments)
-    return program == "torchtitan.train" or (named and program.endswith("train.py"))
+    return program == "torchtitan.train" or (named and program.endswith(("train.py", ".train")))
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:

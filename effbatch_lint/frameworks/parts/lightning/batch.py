@@ -3,7 +3,7 @@
 The Trainer has no batch size: it is an argument of the DataModule, whose code decides what it means. Passed on to a
 DataLoader, as nearly all do, it counts per device (distributed_sampler_kwargs gives every rank batches of its own).
 The DataModule of ashleve/lightning-hydra-template (src/data/mnist_datamodule.py, setup) takes it as the total and
-divides; CompVis/latent-diffusion and Stability-AI/generative-models (main.py) count per device.
+divides since f50b9f2 (2023-08), two weeks before its model got ``compile`` (2654bad); CompVis/latent-diffusion and Stability-AI/generative-models (main.py) count per device.
 """
 
 from __future__ import annotations
@@ -59,7 +59,12 @@ def declared_global(config: Config) -> Term | None:
 
 
 def is_total(config: Config) -> bool:
-    """Whether the DataModule is known to divide its batch size by the number of devices."""
+    """Whether the DataModule is known to divide its batch size by the number of devices.
+
+    A model without ``compile`` beside it may be of the time before.
+    """
+    if config.has("model") and not config.has("model.compile"):
+        return False
     return config.text("data._target_", "datamodule._target_") == _DIVIDING_DATAMODULE
 
 
@@ -68,7 +73,8 @@ def per_device(config: Config, written: Term, world: Term) -> Term:
     if is_total(config):
         return exact(written, world).named(written.key or "batch_size")
     target = config.text("data._target_", "datamodule._target_") or ""
-    if target.startswith("src.data.") and config.has(*_TEMPLATE_MARKS) and world.value != 1:
+    grown = target == _DIVIDING_DATAMODULE or (target.startswith("src.data.") and config.has(*_TEMPLATE_MARKS))
+    if grown and world.value != 1:
         reason = f"{target} decides in Python whether {written.key} counts per device or for all devices together"
         return unknown(reason, *written.origins, key=written.key)
     return written

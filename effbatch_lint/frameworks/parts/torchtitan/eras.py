@@ -1,10 +1,11 @@
 """Where torchtitan kept its batch keys, era by era; the keys present tell the era of a file.
 
-Upstream: pytorch/torchtitan, torchtitan/config_manager.py and its history: ``[experimental]
-pipeline_parallel_degree`` since aafe0e870 (2024-05), ``data_parallel_shard_degree`` since db6b39acd (2024-09),
-``[parallelism]`` since 785c34c99 (2025-03), ``local_batch_size`` and ``global_batch_size`` since 8570415c3 (2025-06,
-v0.1.0), token keys since 73aed7f6c (2026-08, torchtitan/config/configs.py). fla-org/flame at e11e7be75b,
-flame/config_manager.py, keeps the places of 2024-09 and adds an accumulation key.
+Upstream: pytorch/torchtitan, torchtitan/config_manager.py and its history: ``tensor_parallel_degree`` since e28832e7c
+(2024-03, ``sequence_parallel_degree`` before), ``[experimental] pipeline_parallel_degree`` since aafe0e870 (2024-05),
+``data_parallel_shard_degree`` since db6b39acd (2024-09), ``[parallelism]`` since 785c34c99 (2025-03),
+``local_batch_size`` and ``global_batch_size`` since 8570415c3 (2025-06, v0.1.0), token keys since 73aed7f6c (2026-08,
+torchtitan/config/configs.py). fla-org/flame at e11e7be75b, flame/config_manager.py, keeps the places of 2024-09 and
+adds an accumulation key.
 """
 
 from __future__ import annotations
@@ -88,6 +89,9 @@ ONE_DATA_PARALLEL_DEGREE = Era(
 TRAINING_SECTION = ONE_DATA_PARALLEL_DEGREE._replace(
     profile="before 2024-05 (sequences, no accumulation)", pipeline="training.pipeline_parallel_degree"
 )
+SEQUENCE_PARALLEL = TRAINING_SECTION._replace(
+    profile="before 2024-04 (sequences, no accumulation)", tensor="training.sequence_parallel_degree"
+)
 FLAME = EXPERIMENTAL_SECTION._replace(profile="flame", accumulation="training.gradient_accumulation_steps")
 
 ERAS = (
@@ -97,6 +101,7 @@ ERAS = (
     EXPERIMENTAL_SECTION,
     ONE_DATA_PARALLEL_DEGREE,
     TRAINING_SECTION,
+    SEQUENCE_PARALLEL,
     FLAME,
 )
 
@@ -123,6 +128,8 @@ def of(config: Config) -> Era:
         return EXPERIMENTAL_SECTION
     if config.has("experimental.pipeline_parallel_degree"):
         return ONE_DATA_PARALLEL_DEGREE
+    if config.has("training.sequence_parallel_degree") and not config.has("training.tensor_parallel_degree"):
+        return SEQUENCE_PARALLEL
     if config.has("training.data_parallel_degree", "training.batch_size"):
         return TRAINING_SECTION
     return SEQUENCES
