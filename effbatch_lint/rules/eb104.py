@@ -70,6 +70,9 @@ def _share(batch: Batch, target: Target, unit: str) -> list[str]:
 def _missing(batch: Batch, target: Target, unit: str) -> str | None:
     """How to give the number that is missing, and how many devices would meet the target when it is theirs."""
     for term in _stated(batch):
+        needed = None if term.known else _needed(term)
+        if needed is not None:
+            return needed
         if not term.known and term.spans and term.key:
             return f"give it: --override {term.origins[0].key or term.key}=N"
     if not batch.layout.world.known and batch.global_batch is None:
@@ -81,6 +84,16 @@ def _missing(batch: Batch, target: Target, unit: str) -> str | None:
         number = "N" if effective is None else f"{shown(effective).replace(',', '')}, which is what is computed"
         return f"declare {batch.unit} instead: target={number}"
     return None
+
+
+def _needed(term: Term) -> str | None:
+    """What to give the script, where a variable or an argument of it is all that is missing."""
+    from effbatch_lint.documents.shell.said import needed  # noqa: PLC0415 - few findings are of this kind
+
+    word = needed(term.reason or "")
+    if word is None:
+        return None
+    return "give it: --override arg:VALUE" if word == "arg:" else f"give it: --set {word.removeprefix('env:')}VALUE"
 
 
 def _stated(batch: Batch) -> list[Term]:

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.documents.shell import words
+from effbatch_lint.documents.shell.said import set_when_running
 from effbatch_lint.documents.shell.text import Text, unknowable, written
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def variables(directives: Directives) -> dict[str, Text]:
 
 def _running(name: str, scheduler: str) -> Text:
     missing = "; no directive here states it" if name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES") else ""
-    return unknowable(f"${name}", f"{name} is set by {scheduler} when the job runs{missing}", filled=True)
+    return unknowable(f"${name}", f"{set_when_running(name, scheduler)}{missing}", filled=True)
 
 
 def files(directives: Directives) -> dict[str, Text]:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.documents.shell import arithmetic, conditions, expansion, words
 from effbatch_lint.documents.shell.branches import blur, settled
+from effbatch_lint.documents.shell.said import UNLESS_GIVEN
 from effbatch_lint.documents.shell.state import State, Value
 from effbatch_lint.documents.shell.syntax import Code, statements
-from effbatch_lint.documents.shell.text import UNLESS_GIVEN, Text, unknowable
+from effbatch_lint.documents.shell.text import Text, unknowable
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -11,8 +11,9 @@ import re
 from typing import NamedTuple
 
 from effbatch_lint.documents.shell import arithmetic, expansion, patterns, words
+from effbatch_lint.documents.shell.said import default_in
 from effbatch_lint.documents.shell.state import Array, State
-from effbatch_lint.documents.shell.text import DEFAULT, EMPTY, MARK, Text, unknowable, written
+from effbatch_lint.documents.shell.text import EMPTY, MARK, Text, unknowable, written
 
 _HEAD = re.compile(r"([!#]?)([A-Za-z_]\w*|[0-9]+|[@*#?$!-])")
 _OPERATOR = re.compile(r":[-=?+]|[-=?+]|:|##?|%%?|//?|\^\^?|,,?|@")
@@ -211,7 +212,7 @@ def _defaulted(
     default = _operand(operand, parameter)
     if name not in state.variables:
         shown = parameter.shown.display
-        default = default.noted(f"{DEFAULT}{shown if len(shown) < _LINE else '${' + name + sign + '...}'}")
+        default = default.noted(default_in(shown if len(shown) < _LINE else f"${{{name}{sign}...}}"))
     if "=" in sign and re.fullmatch(r"[A-Za-z_]\w*", name) and parameter.subscript is None:
         state.assign(name, default)
     return default

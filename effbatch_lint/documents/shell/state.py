@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from effbatch_lint.documents.shell.said import argument_not_given, not_given
 from effbatch_lint.documents.shell.text import EMPTY, Text, unknowable, written
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ class State:
         if name in self.variables:
             return self.variables[name]
         hint = f"; {', '.join(self.missing)}, which the script sources, is not in the project" if self.missing else ""
-        return unknowable(f"${name}", f"the variable {name} is not given{hint}", unset=True)
+        return unknowable(f"${name}", f"{not_given(name)}{hint}", unset=True)
 
     def text(self, name: str) -> Text:
         """The value as one text: of an array, its element 0."""
@@ -185,7 +186,7 @@ class State:
         if number == 0:
             return written(self.script)
         if self.arguments is None:
-            return unknowable(f"${number}", f"the script's argument ${number} is not given", unset=True)
+            return unknowable(f"${number}", argument_not_given(number), unset=True)
         return self.arguments[number - 1] if number <= len(self.arguments) else EMPTY
 
     def all_arguments(self) -> list[Text]:

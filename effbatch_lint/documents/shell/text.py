@@ -24,17 +24,6 @@ MARK = "\uf8fe"
 MAX_CHARACTERS = 1_000_000
 
 
-DEFAULT = "the default in "
-"""How the note of a value begins that ``${NAME:-VALUE}`` gave."""
-UNLESS_GIVEN = "the script's default, which its arguments may replace"
-"""The note of a value that a loop over the script's arguments may set."""
-
-
-def replaceable(note: str) -> bool:
-    """Whether a value with this note is only what the script takes when nobody says otherwise."""
-    return note.startswith(DEFAULT) or note == UNLESS_GIVEN
-
-
 class TooLong(Exception):
     """A text over the limit."""
 

@@ -10,6 +10,7 @@ from effbatch_lint.documents.nodes import Mapping, Node, Scalar, Sequence
 from effbatch_lint.documents.shell import script as shell
 from effbatch_lint.documents.shell.command import Command
 from effbatch_lint.documents.shell.directives import Directives
+from effbatch_lint.documents.shell.said import set_when_running
 from effbatch_lint.documents.shell.text import Piece, Text, spaced, unknowable, written
 from effbatch_lint.launchers.script import peeled, started
 from effbatch_lint.launchers.start import Job, Said, Start
@@ -149,7 +150,7 @@ def number_text(term: Term, name: str) -> Text:
 
 def running(name: str, who: str) -> Text:
     """A variable that is set when the job runs."""
-    return unknowable(f"${name}", f"{name} is set by {who} when the job runs", filled=True)
+    return unknowable(f"${name}", set_when_running(name, who), filled=True)
 
 
 def container_devices(container: Config, key: str = "resources") -> Term | None:
