@@ -97,6 +97,8 @@ def _left_over(launch: Launch) -> Iterator[Problem]:
     if not processes.value or not machines.value or processes.value % machines.value == 0:
         return
     each = processes.value // machines.value
+    if not each:
+        return  # no process at all: the framework's own check says so
     yield Problem(
         "EB303",
         f"num_processes {shown(processes.value)} over {shown(machines.value)} machines starts {shown(each)} on each: "
