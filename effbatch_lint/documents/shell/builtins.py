@@ -282,28 +282,15 @@ def _cd(call: Call) -> Truth | None:
     if call.name == "popd" or target.chars == "-":
         call.state.directory = unknowable("$PWD", "the working folder is not known")
     elif target.chars.startswith("/") or target.pieces[:1] == here.pieces[:1]:
-        call.state.directory = _normal(target)
+        call.state.directory = programs.tidied(target)
     elif target.chars not in (".", ""):
-        call.state.directory = _normal(here + written("/") + target)
+        call.state.directory = programs.tidied(here + written("/") + target)
     return SUCCEEDS
 
 
 def working_folder(state: State) -> Text:
     """The current folder; where the script is started, no file states."""
     return state.directory or unknowable("$PWD", "the folder in which the script is started is not known")
-
-
-def _normal(path: Text) -> Text:
-    """A path without ``.``, ``..`` and doubled slashes, where it is known."""
-    if not path.known or not re.search(r"//|/\.\.?(/|$)|.+/$", path.chars):
-        return path
-    kept: list[str] = []
-    for part in path.chars.split("/"):
-        if part == ".." and kept:
-            kept.pop()
-        elif part not in ("", ".", ".."):
-            kept.append(part)
-    return written("/" + "/".join(kept), *path.spans)
 
 
 def _printf(call: Call) -> Truth | None:
