@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.findings import Finding, Label
+from effbatch_lint.rules.bare_run import softened
 from effbatch_lint.rules.context import Context
 from effbatch_lint.rules.raised import problems
 from effbatch_lint.rules.table import BY_CODE, TABLE, Rule
@@ -101,7 +102,7 @@ def _recipe(recipe: Recipe, read: Read) -> Iterator[Finding]:
         verdicts = tuple((target, judge(recipe.batches[0], target)) for target in recipe.targets)
         context = context._replace(verdicts=verdicts)
     for number, batch in enumerate(recipe.batches):
-        yield from problems(batch, context)
+        yield from (softened(finding, batch) for finding in problems(batch, context))
         for rule in TABLE:
             if rule.needs is None or not _on(rule, read.settings):
                 continue
@@ -110,7 +111,7 @@ def _recipe(recipe: Recipe, read: Read) -> Iterator[Finding]:
                 continue
             if rule.needs == "remarks" and number:
                 continue
-            yield from rule.check(batch, context)
+            yield from (softened(finding, batch) for finding in rule.check(batch, context))
 
 
 def _on(rule: Rule, settings: Settings) -> bool:
