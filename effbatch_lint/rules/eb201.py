@@ -15,4 +15,6 @@ Use instead
 
 Note
     HF Trainer divides by floor and starts: devices that are left over are then reported by EB303.
+    Where the devices are counted with the default of a scheduler's variable (NNODES=${SLURM_NNODES:-1}), this and the
+    other findings about the number of devices are warnings: a job has another number.
 """

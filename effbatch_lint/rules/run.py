@@ -12,8 +12,9 @@ from effbatch_lint.source import Span
 from effbatch_lint.suppress import apply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from effbatch_lint.batch import Batch
     from effbatch_lint.call import Read
     from effbatch_lint.findings import Misdeclared
     from effbatch_lint.recipe import Recipe
@@ -94,7 +95,7 @@ def _recipe(recipe: Recipe, read: Read) -> Iterator[Finding]:
         verdicts = tuple((target, judge(recipe.batches[0], target)) for target in recipe.targets)
         context = context._replace(verdicts=verdicts)
     for number, batch in enumerate(recipe.batches):
-        yield from problems(batch, context)
+        yield from _softened(problems(batch, context), recipe, batch)
         for rule in TABLE:
             if rule.needs is None or not _on(rule, read.settings):
                 continue
@@ -103,7 +104,15 @@ def _recipe(recipe: Recipe, read: Read) -> Iterator[Finding]:
                 continue
             if rule.needs == "remarks" and number:
                 continue
-            yield from rule.check(batch, context)
+            yield from _softened(rule.check(batch, context), recipe, batch)
+
+
+def _softened(found: Iterable[Finding], recipe: Recipe, batch: Batch) -> Iterable[Finding]:
+    if recipe.launch.script is None:
+        return found
+    from effbatch_lint.rules.bare_run import softened  # noqa: PLC0415 - only a script asks for a scheduler's variables
+
+    return (softened(finding, batch) for finding in found)
 
 
 def _on(rule: Rule, settings: Settings) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from effbatch_lint.documents.shell import arithmetic, conditions, expansion, parameters, programs, words
+from effbatch_lint.documents.shell import arithmetic, conditions, expansion, programs, splitting, words
 from effbatch_lint.documents.shell.state import FALSE, SUCCEEDS, TRUE, UNKNOWN, Array, State, Truth
 from effbatch_lint.documents.shell.text import EMPTY, Text, unknowable, written
 
@@ -201,10 +201,10 @@ def _read(call: Call) -> Truth | None:
         line = line if end < 0 else line.slice(0, end)
     line = _continued(line) if "r" not in options else line
     if "a" in options:
-        parts = [part for part in parameters.split(line, state) if part is not None]
-        state.assign(names[0], Array(dict(parameters.enumerate_texts(parts))))
+        parts = [part for part in splitting.split(line, state) if part is not None]
+        state.assign(names[0], Array.listed(parts))
         return TRUE
-    blanks = parameters.separators(state)
+    blanks = splitting.separators(state)
     white = "".join(blank for blank in blanks if blank in " \t\n")
     for index, name in enumerate(names[:-1]):
         line = line.strip(white) if white else line
@@ -258,7 +258,7 @@ def _mapfile(call: Call) -> Truth | None:
         call.state.assign(name, Array({"0": unknowable(f"${name}", why)}))
         return None
     lines = call.stdin.rstrip("\n").split("\n") if call.stdin else []
-    call.state.assign(name, Array(dict(parameters.enumerate_texts(lines))))
+    call.state.assign(name, Array.listed(lines))
     return None
 
 
@@ -282,28 +282,15 @@ def _cd(call: Call) -> Truth | None:
     if call.name == "popd" or target.chars == "-":
         call.state.directory = unknowable("$PWD", "the working folder is not known")
     elif target.chars.startswith("/") or target.pieces[:1] == here.pieces[:1]:
-        call.state.directory = _normal(target)
+        call.state.directory = programs.tidied(target)
     elif target.chars not in (".", ""):
-        call.state.directory = _normal(here + written("/") + target)
+        call.state.directory = programs.tidied(here + written("/") + target)
     return SUCCEEDS
 
 
 def working_folder(state: State) -> Text:
     """The current folder; where the script is started, no file states."""
     return state.directory or unknowable("$PWD", "the folder in which the script is started is not known")
-
-
-def _normal(path: Text) -> Text:
-    """A path without ``.``, ``..`` and doubled slashes, where it is known."""
-    if not path.known or not re.search(r"//|/\.\.?(/|$)|.+/$", path.chars):
-        return path
-    kept: list[str] = []
-    for part in path.chars.split("/"):
-        if part == ".." and kept:
-            kept.pop()
-        elif part not in ("", ".", ".."):
-            kept.append(part)
-    return written("/" + "/".join(kept), *path.spans)
 
 
 def _printf(call: Call) -> Truth | None:

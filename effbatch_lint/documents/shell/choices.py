@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from effbatch_lint.documents.shell import conditions, expansion, words
+from effbatch_lint.documents.shell import comparisons, conditions, expansion, words
 from effbatch_lint.documents.shell.state import FALSE, State, Truth
 from effbatch_lint.documents.shell.syntax import Code, statements
 from effbatch_lint.documents.shell.text import EMPTY, Text, written
@@ -87,7 +87,7 @@ def case_statement(shell: Interpreter, code: Code, node: Node, state: State) -> 
         header, body = _case_item(code, items[index])
         truth = FALSE
         for option in _alternatives(header):
-            truth = conditions.any_of(truth, conditions.matched(word, option, each))
+            truth = conditions.any_of(truth, comparisons.matched(word, option, each))
         title = written("case ", *shown.spans[:1]) + shown + written(" in ") + header
         return shell.branch(
             each,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from effbatch_lint.documents.shell import arithmetic, parameters, patterns, words
+from effbatch_lint.documents.shell import arithmetic, parameters, patterns, splitting, words
 from effbatch_lint.documents.shell.state import Array, State
 from effbatch_lint.documents.shell.text import EMPTY, Text, unknowable, written
 
@@ -181,7 +181,7 @@ def _listed(found: Text | list[Text] | Array, kind: Literal["split", "quoted"], 
     if isinstance(found, Array):
         items = list(found.items.values())
         if kind == "quoted":
-            separator = written(parameters.separators(state)[:1])
+            separator = written(splitting.separators(state)[:1])
             return [Atom(Text.joined(_between(items, separator)), kind)]
         found = items
     out: list[Atom] = []
@@ -229,7 +229,7 @@ def _assembled(found: Iterator[Atom], state: State) -> list[Text]:
     current: list[Text] = []  # of the word so far; an empty text in it is a word all the same
     for atom in found:
         kind = atom.kind
-        parts = parameters.split(atom.text, state) if kind == "split" else [None if kind == "break" else atom.text]
+        parts = splitting.split(atom.text, state) if kind == "split" else [None if kind == "break" else atom.text]
         for index, part in enumerate(parts):
             if current and (index or kind == "break"):
                 out.append(Text.joined(current))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
-from effbatch_lint.documents.shell import arithmetic
-from effbatch_lint.documents.shell.text import EMPTY, MARK, Text, spaced, unknowable, written
+from effbatch_lint.documents.shell import arithmetic, sed
+from effbatch_lint.documents.shell.text import EMPTY, Text, spaced, unknowable, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,7 +144,20 @@ def _basename(arguments: list[Text], _stdin: Text | None, _state: State) -> Text
 
 def _realpath(arguments: list[Text], _stdin: Text | None, _state: State) -> Text | None:
     paths = [word for word in arguments if not word.chars.startswith("-")]
-    return paths[0] if len(paths) == 1 and paths[0].chars.startswith("/") else None
+    return tidied(paths[0]) if len(paths) == 1 and paths[0].chars.startswith("/") else None
+
+
+def tidied(path: Text) -> Text:
+    """A path without ``.``, ``..`` and doubled slashes, where it is known."""
+    if not path.known or not re.search(r"//|/\.\.?(/|$)|.+/$", path.chars):
+        return path
+    kept: list[str] = []
+    for part in path.chars.split("/"):
+        if part == ".." and kept:
+            kept.pop()
+        elif part not in ("", ".", ".."):
+            kept.append(part)
+    return written("/" + "/".join(kept), *path.spans)
 
 
 def _which(arguments: list[Text], _stdin: Text | None, _state: State) -> Text | None:
@@ -229,6 +242,11 @@ def _cut(arguments: list[Text], stdin: Text | None, _state: State) -> Text | Non
 
 
 def _seq(arguments: list[Text], _stdin: Text | None, _state: State) -> Text | None:
+    """``seq 0 7``; ``seq -s, 0 7`` is how a list of devices is written."""
+    between: Text | None = None
+    if arguments and arguments[0].chars.startswith("-s"):
+        between = arguments[0].slice(2) if len(arguments[0]) > 2 else arguments[1] if len(arguments) > 1 else None  # noqa: PLR2004 - "-s" itself
+        arguments = arguments[1 if len(arguments[0]) > 2 else 2 :]  # noqa: PLR2004 - as above
     numbers = [int(word.chars) for word in arguments if re.fullmatch(r"-?[0-9]{1,9}", word.chars)]
     if len(numbers) != len(arguments) or not 1 <= len(numbers) <= 3:  # noqa: PLR2004 - first, step, last
         return None
@@ -239,7 +257,10 @@ def _seq(arguments: list[Text], _stdin: Text | None, _state: State) -> Text | No
         return None
     spans = tuple(span for word in arguments for span in word.spans)
     steps = range(first, last + (1 if step > 0 else -1), step)[:_MAX_NUMBERS]
-    return _joined([written(str(number), *spans) for number in steps])
+    found = [written(str(number), *spans) for number in steps]
+    if between is None:
+        return _joined(found)
+    return Text.joined(part for text in found for part in (between, text)).slice(len(between)) + written("\n")
 
 
 def _awk(arguments: list[Text], stdin: Text | None, _state: State) -> Text | None:
@@ -277,35 +298,7 @@ def _jq(arguments: list[Text], _stdin: Text | None, _state: State) -> Text | Non
 
 
 def _sed(arguments: list[Text], stdin: Text | None, _state: State) -> Text | None:
-    """``sed -e 's/plain/new/g'``: patterns without anything special in them; what is put in keeps its places."""
-    expressions = [word for word in arguments if word.chars != "-e"]
-    if stdin is None or not expressions or len(expressions) != max(1, len(arguments) - len(expressions)):
-        return None
-    text = stdin
-    for expression in expressions:
-        found = _SUBSTITUTION.fullmatch(expression.chars)
-        if found is None or MARK in found[2]:
-            return None
-        new = expression.slice(found.start(3), found.end(3))
-        lines = text.split("\n")
-        changed = [_replaced(line, re.sub(r"\\(.)", r"\1", found[2]), new, every=bool(found[4])) for line in lines]
-        text = Text.joined(part for line in changed for part in (written("\n"), line)).slice(1)
-    return text
-
-
-# A "$" that does not end the pattern, and braces without a backslash, stand for themselves in sed.
-_SUBSTITUTION = re.compile(r"s([/|#,])((?:[\w ,:{}@%<>=\"'-]|\$(?=.)|\\[$./])+?)\1([^&\\\n]*?)\1(g?)")
-
-
-def _replaced(line: Text, old: str, new: Text, *, every: bool) -> Text:
-    parts: list[Text] = []
-    at = 0
-    while (found := line.chars.find(old, at)) >= 0:
-        parts += [line.slice(at, found), new]
-        at = found + len(old)
-        if not every:
-            break
-    return Text.joined([*parts, line.slice(at)])
+    return sed.edited(arguments, stdin)
 
 
 PROGRAMS: dict[str, Program] = {

@@ -19,6 +19,12 @@ _NEEDED = re.compile(
     r"|the script's argument \$(?P<argument>1) is not given"
 )
 
+# Set for a job by Slurm, Kubeflow (PET_: torchrun's own), PBS, LSF, Grid Engine, MPI, SkyPilot, dstack, Beaker and the
+# platforms whose variables stand in public scripts; WORLD_SIZE is what Kubeflow and Volcano call the number of pods.
+_SCHEDULED = re.compile(
+    r"(?:SLURM|PET|PBS|LSB|SGE|OMPI|PMI|PMIX|SKYPILOT|DSTACK|BEAKER|MLP|ARNOLD|VC|COBALT)_\w+|NHOSTS|WORLD_SIZE"
+)
+
 
 def default_in(expansion: str) -> str:
     """The note of a value that ``${NAME:-VALUE}`` gave."""
@@ -52,6 +58,12 @@ def opened(note: str) -> tuple[str, int] | None:
     """
     found = _OPEN.search(note) if note.startswith(_DEFAULT) else None
     return None if found is None else (_word(found["variable"]), int(found["value"]))
+
+
+def scheduled(note: str) -> str | None:
+    """The scheduler's variable in place of which a default was taken, as outside of every job."""
+    found = re.match(r"\$\{(\w+)", note.removeprefix(_DEFAULT)) if note.startswith(_DEFAULT) else None
+    return found[1] if found is not None and _SCHEDULED.fullmatch(found[1]) else None
 
 
 def needed(reason: str) -> str | None:

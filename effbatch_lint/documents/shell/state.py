@@ -21,6 +21,11 @@ class Array(NamedTuple):
     items: dict[str, Text]
     associative: bool = False
 
+    @classmethod
+    def listed(cls, texts: list[Text]) -> Array:
+        """The array of these elements, indexed from 0."""
+        return cls({str(index): text for index, text in enumerate(texts)})
+
 
 Value: TypeAlias = Text | Array | None
 """A variable's value; None when the script unset it."""
