@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from effbatch_lint.documents.shell import directives as scheduler
 from effbatch_lint.documents.shell.interpretation import Interpreter
+from effbatch_lint.documents.shell.library import follow_functions
 from effbatch_lint.documents.shell.state import Array, State
 from effbatch_lint.documents.shell.syntax import Code
 from effbatch_lint.documents.shell.text import MARK, MAX_CHARACTERS, Text, TooLong, of_source, unknowable, written
@@ -96,6 +97,8 @@ def follow(
     states = [state]
     try:
         states = interpreter.run(text, state)
+        if not interpreter.commands and states[0].functions:
+            follow_functions(interpreter, states[0])
     except Unreadable as error:
         problems.append(error)
     except RecursionError:
