@@ -82,9 +82,10 @@ class Layout(NamedTuple):
         """
         degrees = (("tensor", tensor), ("pipeline", pipeline), ("context", context))
         model = product(tensor, pipeline, context)
+        devices = f"{shown(world.value)} device{'' if world.value == 1 else 's'}"
         text = " / ".join(
             [
-                f"{shown(world.value)} device{'' if world.value == 1 else 's'}",
+                devices,
                 *(f"{shown(t.value)} {name}" for name, t in degrees if t.value != 1),
             ]
         )
@@ -93,15 +94,19 @@ class Layout(NamedTuple):
         if replicas.known:
             return cls(world, replicas.because(text), tensor, pipeline, context)
         problems: tuple[Problem, ...] = ()
-        if world.known and model.known:
-            split = " x ".join(f"{shown(t.value)} ({t.key or name})" for name, t in degrees if t.value != 1)
+        # A degree that is not known is a whole number: it mends no remainder that the others leave.
+        known = [(name, term) for name, term in degrees if term.known]
+        held = product(*(term for _, term in known))
+        if world.known and not exact(world, held).known:
+            some = "" if model.known else "a multiple of "
+            split = " x ".join(f"{shown(t.value)} ({t.key or name})" for name, t in known if t.value != 1)
             problems = (
                 Problem(
                     "EB201",
-                    f"{shown(world.value)} devices cannot be divided into replicas of {shown(model.value)}: {split}",
-                    (*(t for _, t in degrees if t.value != 1), world),
+                    f"{devices} cannot be divided into replicas of {some}{shown(held.value)}: {split}",
+                    (*(t for _, t in known if t.value != 1), world),
                     refuses=True,
-                    help=f"use a multiple of {shown(model.value)} devices, or smaller model-parallel degrees",
+                    help=f"use a multiple of {shown(held.value)} devices, or smaller model-parallel degrees",
                 ),
             )
         return cls(world, replicas._replace(formula=text), tensor, pipeline, context, problems)

@@ -33,6 +33,10 @@ SCRIPTS = {
         "torchrun --nproc_per_node 8 train_llava.py --micro-batch-size 4 --global-batch-size 96 --train-iters 100 "
         "--freeze-llm true\n"
     ),
+    "a project that borrows Megatron's names, and accumulates by a flag": (
+        "torchrun --nproc_per_node 8 ./pipeline/train.py --seq-length 2048 --micro-batch-size 4 --train-epochs 3 "
+        "--gradient-accumulation-steps 8 --lr 2e-5 --bf16\n"
+    ),
     "an evaluation by the composer launcher": "composer -n 8 eval/eval.py parameters.yaml precision=amp_bf16\n",
 }
 

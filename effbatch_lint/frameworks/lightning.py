@@ -3,7 +3,8 @@
 Upstream: Lightning-AI/pytorch-lightning 2.6, src/lightning/pytorch/trainer/trainer.py, trainer/connectors/
 data_connector.py (every rank gets batches of its own). Read are LightningCLI files (``trainer``, ``model``, ``data``),
 composed Hydra trees with ``trainer._target_``, and the form of taming-transformers, latent-diffusion and
-generative-models (``lightning.trainer``, ``data.params``, Trainer flags on the command line).
+generative-models (``lightning.trainer``, ``data.params``, Trainer flags on the command line). In 1.x
+``Trainer.add_argparse_args`` made every argument of the Trainer a flag of the project's own script.
 
 The Trainer knows neither a batch size nor a global batch: the batch follows the devices, and what ``batch_size`` means
 is up to the DataModule (lightning_batch). With ``dp`` of 1.x one batch is split over the devices, and with
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Problem, Stage
 from effbatch_lint.compose.merge import layered
+from effbatch_lint.documents.document import kind_of
 from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.lightning.accumulation import Counts, Phase, divided_up, phases
@@ -49,6 +51,7 @@ _ONLY_LIGHTNING = (
     "replace_sampler_ddp", "val_check_interval", "enable_progress_bar", "enable_checkpointing", "detect_anomaly",
 )  # fmt: skip
 _CLI = ("data.class_path", "model.class_path", "seed_everything", "data.init_args")
+_FLAT_BATCH = ("batch_size", "train_batch_size")
 _TAMING = ("model.base_learning_rate", "model.target", "data.target", "data.params")
 _NEMO = (
     "exp_manager", "model.micro_batch_size", "model.global_batch_size", "model.train_ds", "model.data.data_impl",
@@ -66,7 +69,7 @@ def recognise(config: Config) -> int:
         found = config.count(*_TAMING)
         return found and found + config.count(*(f"lightning.trainer.{argument}" for argument in _TRAINER))
     if not isinstance(config.node("trainer"), Mapping):
-        return 0
+        return config.count(*_TRAINER, *_FLAT_BATCH) if _argparse(config) else 0
     arguments = config.count(*(f"trainer.{argument}" for argument in _TRAINER))
     target = config.text("trainer._target_")
     if target is not None and "lightning" not in target.lower() and not target.startswith("pl."):
@@ -76,11 +79,18 @@ def recognise(config: Config) -> int:
     return arguments + named if arguments and arguments + named > 1 else 0
 
 
+def _argparse(config: Config) -> bool:
+    """Flags of a script that are the Trainer's arguments: accumulation under its name, devices, and a batch size."""
+    flags = kind_of(config.path) == "shell" and not isinstance(config.node("trainer"), Mapping)
+    devices = config.has("gpus", "devices", "tpu_cores", "num_nodes")
+    return flags and devices and config.has("accumulate_grad_batches") and config.has(*_FLAT_BATCH)
+
+
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; a schedule of accumulation gives its last stage, and the stages before it."""
     config = _fitted(config)
     taming = _is_taming(config)
-    trainer = ("", "lightning.trainer.") if taming else ("trainer.",)
+    trainer = ("", "lightning.trainer.") if taming else ("",) if _argparse(config) else ("trainer.",)
     accumulate = config.present(*(f"{prefix}accumulate_grad_batches" for prefix in trainer))
     accumulate = accumulate or f"{trainer[-1]}accumulate_grad_batches"
 

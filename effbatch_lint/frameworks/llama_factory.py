@@ -2,11 +2,13 @@
 
     HF Trainer         per_device_train_batch_size x gradient_accumulation_steps x processes
     HyperParallel      the same with processes // hyper_parallel_cp_size
+    360-LLaMA-Factory  the same with processes / sequence_parallel_size
     Megatron           llama_factory_megatron: two back-ends, chosen by an environment variable
     v1                 llama_factory_v1: global_batch_size = micro_batch_size x accumulation x processes / cp_size
 
 Upstream: hiyouga/LLaMA-Factory 0.9.6, src/llamafactory/hparams/{parser,data_args,finetuning_args}.py,
-src/llamafactory/train/*/workflow.py, src/llamafactory/launcher.py; src/llamafactory/v1.
+src/llamafactory/train/*/workflow.py, src/llamafactory/launcher.py; src/llamafactory/v1. The fork Qihoo360/360-LLaMA-Factory, whose key upstream's parser does
+not take: src/llamafactory/model/model_utils/sequence_parallel.py (init_sp_group), data/loader.py.
 
 The number of processes is ``NPROC_PER_NODE`` x ``NNODES``, or every visible device of the node: never in the YAML.
 ``stage: pt`` packs unless it is told not to, so that its rows are blocks of ``cutoff_len``. A PPO run logs the rollout
@@ -18,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from effbatch_lint.batch import Problem
+from effbatch_lint.batch import Layout, Problem
 from effbatch_lint.compose.spelling import undashed
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.llama_factory import megatron, v1
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from effbatch_lint.launch import Launch
 
 _OWN = ("stage", "finetuning_type", "template", "cutoff_len", "dataset", "dataset_dir", "pref_beta", "pref_loss")
+_SPLIT = "sequence_parallel_size"
 _STAGES = ("pt", "sft", "rm", "ppo", "dpo", "kto")
 
 
@@ -63,6 +66,8 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
     if config.has("hyper_parallel_cp_size"):
         layout = trainer_layout(batch.layout.world, context=config.integer("hyper_parallel_cp_size"))
         batch = batch._replace(layout=layout)
+    elif config.has(_SPLIT):
+        batch = batch._replace(layout=Layout.of_world(batch.layout.world, context=config.integer(_SPLIT)))
     yield batch._replace(problems=(*batch.problems, *_checks(config)))
 
 

@@ -44,10 +44,12 @@ _BESIDE = frozenset((
     "train-iters", "train-samples",
 ))  # fmt: skip
 # Programs that take Megatron's flags and these, with another arithmetic: Megatron-DeepSpeed, slime, Megatron-Bridge's
-# MegatronMIMO (a micro batch is cut over the language model's replicas, and each part has a grid of its own).
+# MegatronMIMO (a micro batch is cut over the language model's replicas, and each part has a grid of its own), and
+# projects that only borrow the names and accumulate by a flag, which Megatron does not have (X-PLUG/mPLUG-Owl).
 _OTHERS = frozenset((
     "deepspeed", "deepspeed-config", "zero-stage", "no-pipeline-parallel", "ds-sequence-parallel-size",
     "moe-expert-parallel-size", "pp-partition-method", "actor-num-nodes", "rollout-batch-size", "freeze-llm",
+    "gradient-accumulation-steps",
 ))  # fmt: skip
 # Flags of the programs that generate text or analyse data (tools/run_text_generation_server.py, examples/*/
 # *generation*.py, analyze_data.py): they take the sizes too, train nothing, and give no length of a run.

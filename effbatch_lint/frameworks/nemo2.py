@@ -65,7 +65,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         yield batch._replace(problems=(*conflicts, *batch.problems))
         return
     total = config.integer(*_GLOBAL, default=8 if defaults else None)
-    layout = nemo_layout(config, section, world, default=1 if config.has(f"{section}_target_") else None)
+    layout = nemo_layout(config, section, world, default=1 if config.has(f"{section}_target_") else None, cutting=False)
     division = nemo_division(config, section, total, micro, layout, "data.rampup_batch_size")
     length, tokens, bound = _length(config, defaults=defaults)
     yield Batch(

@@ -47,6 +47,8 @@ def recognise(config: Config) -> int:
     if "orchestrator" in sections:
         return 2 + beside + config.count("orchestrator.batch_size", "orchestrator.group_size")
     if config.count(*_DATA):
+        if "trainer" in sections:
+            return 0  # the sections of two different commands: LightningCLI's --trainer.devices and --data.batch_size
         return beside and beside + config.count(*_DATA)
     named = config.has("slurm.job_name", "deployment.num_train_gpus", "deployment.type")
     return beside + 1 if named and config.path.endswith(".toml") and _trainer(config) is not None else 0

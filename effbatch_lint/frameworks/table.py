@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from effbatch_lint.frameworks.framework import Framework
 
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("lightning", ("trainer:", '"trainer"', "lightning:", "base_learning_rate")),
+    ("lightning", ("trainer:", '"trainer"', "lightning:", "base_learning_rate", "--trainer.", "accumulate_grad_batches")),
     ("fairseq", ("optimization:", "--max-tokens", "--max-sentences", "--update-freq")),
     ("nemo", ("model_parallel_size", "train_ds", "exp_manager")),
     ("nemo2", ("nemo.collections", "nemo.lightning", "nemo llm", "nemo vlm")),

@@ -29,7 +29,7 @@ _FORMS = (
     "init_args.train_dataloader.batch_size", "train_dataloader.batch_size", "train_loader.batch_size",
     "train.batch_size",
 )  # fmt: skip
-KEYS = (*(f"{section}.{form}" for section in _SECTIONS for form in _FORMS), "batch_size")
+KEYS = (*(f"{section}.{form}" for section in _SECTIONS for form in _FORMS), "batch_size", "train_batch_size")
 GLOBAL_KEYS = ("train.global_batch_size", "loader.global_batch_size")
 
 _DIVIDING_DATAMODULE = "src.data.mnist_datamodule.MNISTDataModule"

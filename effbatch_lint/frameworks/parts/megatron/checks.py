@@ -75,9 +75,24 @@ def start_checks(args: Config, layout: Layout, division: Division) -> Iterator[P
     )
     if found is not None:
         yield found
+    yield from _few_stages(args, layout.pipeline, virtual)
     yield from _length(args, args.integer(CONTEXT, default=1))
     yield from _counted(args)
     yield from repeated(args)
+
+
+def _few_stages(args: Config, pipeline: Term, virtual: Term) -> Iterator[Problem]:
+    """Between two ranks there are several sends at a time, which only overlapped communication keeps apart."""
+    apart = args.flag("no-overlap-p2p-communication")
+    fewest = 3 if apart else 2
+    if pipeline.value is not None and (virtual.value or 1) > 1 and pipeline.value < fewest:
+        how = "without overlapped communication " if apart else ""
+        yield _refused(
+            f"the interleaved schedule {how}needs at least {fewest} pipeline stages, and {PIPELINE} is {shown(pipeline.value)}",
+            pipeline,
+            virtual,
+            help=f"set {PIPELINE} to {fewest} or more, or train without virtual stages",
+        )
 
 
 def repeated(args: Config) -> Iterator[Problem]:

@@ -1,11 +1,13 @@
 """What NeMo 1 and NeMo 2 add to Megatron: degrees cut to the job, and a batch handed to Megatron's own calculator.
 
-    replicas = world / (min(tensor, world) x min(pipeline, world) x min(context, world))
+    replicas = world / (min(tensor, world) x min(pipeline, world) x min(context, world))     NeMo 1
+    replicas = world / (tensor x pipeline x context)                                         NeMo 2
     accumulation = global_batch_size / (micro_batch_size x replicas)
 
 Upstream: NVIDIA/NeMo v2.0.0, nemo/collections/nlp/modules/common/megatron/megatron_init.py
-(fake_initialize_model_parallel, initialize_model_parallel_for_nemo); main, nemo/lightning/megatron_init.py (the same
-rule) and nemo/lightning/data.py (setup_microbatch_calculator). Experts: megatron/core/parallel_state.py.
+(fake_initialize_model_parallel, initialize_model_parallel_for_nemo); main, nemo/lightning/data.py
+(setup_microbatch_calculator). Experts: megatron/core/parallel_state.py. NeMo 2's megatron_init.py still cuts, but
+nemo/collections/{llm,speechlm}/api.py (_validate_config) has refused such a layout before.
 """
 
 from __future__ import annotations
@@ -26,10 +28,10 @@ _DEGREES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "conte
 _VIRTUAL = "virtual_pipeline_model_parallel_size"
 
 
-def nemo_layout(config: Config, section: str, world: Term, *, default: int | None = 1) -> Layout:
+def nemo_layout(config: Config, section: str, world: Term, *, default: int | None = 1, cutting: bool = True) -> Layout:
     """The layout that ``section`` (``model.``, ``strategy.``) describes; with ``default`` None, absent is not known."""
     written = [config.integer(f"{section}{name}", default=default) for name in _DEGREES]
-    tensor, pipeline, context = after = [cut(degree, world) for degree in written]
+    tensor, pipeline, context = after = [cut(degree, world) for degree in written] if cutting else written
     found = Layout.of_world(world, tensor=tensor, pipeline=pipeline, context=context)
     if found.problems:
         return found._replace(tensor=written[0], pipeline=written[1], context=written[2])

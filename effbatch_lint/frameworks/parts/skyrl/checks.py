@@ -1,12 +1,13 @@
 """What SkyRL refuses before its first optimizer step.
 
 Upstream: NovaSky-AI/SkyRL, skyrl/train/utils/utils.py (validate_cfg, validate_generator_cfg,
-validate_megatron_cfg), skyrl/train/fully_async_trainer.py, skyrl/train/config/config.py (from_cli_overrides).
+validate_megatron_cfg), skyrl/train/trainer.py (_remove_tail_data), skyrl/train/fully_async_trainer.py,
+skyrl/train/config/config.py (from_cli_overrides).
 """
 
 from __future__ import annotations
 
-from math import lcm
+from math import gcd, lcm
 from typing import TYPE_CHECKING
 
 from effbatch_lint.frameworks.parts.skyrl.layout import layout_of, placed
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from effbatch_lint.batch import Layout, Problem
     from effbatch_lint.compose.config import Config
     from effbatch_lint.launch import Launch
+    from effbatch_lint.terms import Term
 
 _ENGINE = "generator.inference_engine"
 _COLOCATE = "trainer.placement.colocate_all"
@@ -44,7 +46,7 @@ def run_checks(config: Config, launch: Launch, policy: Layout) -> Iterator[Probl
                 config.place("trainer.strategy"),
                 help="set trainer.strategy=fsdp, or train without a critic",
             )
-    yield from _replicas_of_all(config, policy)
+    yield from _replicas_of_all(config, launch, policy)
     yield from _shared_devices(config, policy)
     yield from _input(config)
     if config.flag("trainer.fully_async.enabled") or "fully_async" in (launch.program or ""):
@@ -87,7 +89,7 @@ def _prefixes(launch: Launch) -> Iterator[Problem]:
             )
 
 
-def _replicas_of_all(config: Config, policy: Layout) -> Iterator[Problem]:
+def _replicas_of_all(config: Config, launch: Launch, policy: Layout) -> Iterator[Problem]:
     """A rollout must reach every replica of policy and reference, whichever are more."""
     rollout = config.integer("trainer.train_batch_size", default=1024)
     samples = config.integer("generator.n_samples_per_prompt", default=5)
@@ -107,6 +109,32 @@ def _replicas_of_all(config: Config, policy: Layout) -> Iterator[Problem]:
             policy.world,
             help=f"collect {shown(least)} completions or more",
         )
+    elif rollout.value and samples.value and len(known) == len(counts):
+        yield from _tail(config, launch, rollout, samples, least)
+
+
+def _tail(config: Config, launch: Launch, rollout: Term, samples: Term, least: int) -> Iterator[Problem]:
+    """Prompts beyond a whole share of every model's replicas are dropped, and then the rollout is no longer whole.
+
+    ``_remove_tail_data`` drops them; ``compute_prompt_mini_batch_boundaries`` asserts ``train_batch_size`` prompts (the
+    package skyrl_train did not, and stops only where nothing is left). The fully asynchronous trainer drops none.
+    """
+    asynchronous = config.flag("trainer.fully_async.enabled") or "fully_async" in (launch.program or "")
+    if asynchronous or config.text("trainer.algorithm.dynamic_sampling.type") not in (None, "null"):
+        return
+    stride = least // gcd(least, int(samples.value or 1))
+    kept = int(rollout.value or 0) // stride * stride
+    if kept == rollout.value or (kept and not (launch.program or "").startswith("skyrl.")):
+        return
+    yield refused(
+        "EB302",
+        f"of {shown(rollout.value)} prompts x {shown(samples.value)} completions only {shown(kept)} prompts can be spread "
+        f"evenly over {shown(least)} replicas, the least common multiple of the models': the others are dropped, and "
+        + ("the step stops at the number that is missing" if kept else "nothing is left to train on"),
+        rollout,
+        samples,
+        help=f"set {rollout.key} to a multiple of {shown(stride)}",
+    )
 
 
 def _has_reference(config: Config) -> bool:
