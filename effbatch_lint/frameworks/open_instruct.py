@@ -39,7 +39,10 @@ _OWN = (
 )  # fmt: skip
 # What every training loop descended from accelerate's examples has.
 _EXAMPLES = ("with_tracking", "checkpointing_steps")
-_PAIRS = ("beta", "dpo_beta", "loss_type", "dpo_loss_type", "gamma_beta_ratio", "dpo_use_paged_optimizer")
+# dpo_utils.py calls the epochs num_epochs, finetune.py num_train_epochs: a DPO file may have no other key of its own.
+_PAIRS = (
+    "beta", "dpo_beta", "loss_type", "dpo_loss_type", "gamma_beta_ratio", "dpo_use_paged_optimizer", "num_epochs",
+)  # fmt: skip
 _ROLLOUT = ("num_unique_prompts_rollout", "num_samples_per_prompt_rollout", "num_learners_per_node")
 
 
