@@ -40,7 +40,9 @@ def recognise(config: Config) -> int:
     """A ``trainer`` section with Levanter's names, of which its mixed-precision policy is decisive."""
     own = config.count(*_OWN)
     policy = "p=" in (config.text("trainer.mp") or "")
-    if not own or not (policy or own > 2 or config.has(PER_DEVICE)):  # noqa: PLR2004 - two names may be another trainer's
+    # Two names may be another trainer's, unless the model and the data are Levanter's as well.
+    beside = own > 1 and config.has("model.type") and config.has("data.tokenizer") and config.has("data.cache_dir")
+    if not own or not (policy or own > 2 or beside or config.has(PER_DEVICE)):  # noqa: PLR2004 - as said
         return 0
     return own + 2 * policy + config.count("trainer.tracker", "model.type", "optimizer.learning_rate", "data.tokenizer")
 

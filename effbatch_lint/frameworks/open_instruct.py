@@ -1,6 +1,7 @@
-"""open-instruct: per_device_train_batch_size x gradient_accumulation_steps x replicas, in three programs.
+"""open-instruct: per_device_train_batch_size x gradient_accumulation_steps x replicas, in its own programs.
 
     finetune.py        B sequences, replicas = processes // sequence_parallel_size
+    olmo_core_finetune.py      B full rows of max_seq_length, replicas = processes / cp_degree
     dpo.py             B pairs, replicas = processes / (tensor x context x pipeline degrees)
     dpo_tune_cache.py  B pairs, replicas = processes, whatever degrees are given
     grpo_fast.py       B = prompts x samples per prompt / num_mini_batches completions, on the learners alone
@@ -39,11 +40,15 @@ _OWN = (
 )  # fmt: skip
 # What every training loop descended from accelerate's examples has.
 _EXAMPLES = ("with_tracking", "checkpointing_steps")
-_PAIRS = ("beta", "dpo_beta", "loss_type", "dpo_loss_type", "gamma_beta_ratio", "dpo_use_paged_optimizer")
+# The DPO programs call the epochs num_epochs (olmo_core_utils.py, TrainingConfig), finetune.py num_train_epochs: a DPO
+# file may have no other key of its own.
+_PAIRS = (
+    "beta", "dpo_beta", "loss_type", "dpo_loss_type", "gamma_beta_ratio", "dpo_use_paged_optimizer", "num_epochs",
+)  # fmt: skip
 _ROLLOUT = ("num_unique_prompts_rollout", "num_samples_per_prompt_rollout", "num_learners_per_node")
 
 
-_PROGRAM = re.compile(r"(?:^|[/.])open_instruct[/.](finetune\w*|dpo\w*|grpo\w*)(?:\.py)?$")
+_PROGRAM = re.compile(r"(?:^|[/.])open_instruct[/.](finetune\w*|olmo_core_finetune|dpo\w*|grpo\w*)(?:\.py)?$")
 
 
 def recognise(config: Config) -> int:
@@ -60,13 +65,17 @@ def recognise(config: Config) -> int:
 
 
 def starts(launch: Launch) -> bool:
-    """The three programs in the package's folder, or as modules."""
+    """The programs in the package's folder, or as modules."""
     return bool(_program(launch))
 
 
 def _program(launch: Launch) -> str:
-    """``finetune``, ``dpo``, ``dpo_tune_cache``, ``grpo_fast``, ...; empty for any other."""
+    """``finetune``, ``olmo_core_finetune``, ``dpo``, ``dpo_tune_cache``, ``grpo_fast``, ...; empty for any other."""
     found = _PROGRAM.search(launch.program or "")
+    if found is None:
+        # `mason.py --num_nodes 2 -- torchrun ... open_instruct/finetune.py`: a word of the line that submits the job.
+        words = " ".join(argument.text or "" for argument in launch.arguments).split()
+        found = next(filter(None, map(_PROGRAM.search, words)), None)
     return "" if found is None else found[1]
 
 
@@ -77,15 +86,21 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         yield _rollout(config, launch)
         return
     pairs = program.startswith("dpo") if program else config.count(*_PAIRS) > 0
-    world = _world(launch)
+    world, on_core = _world(launch), program == "olmo_core_finetune"
+    if on_core:
+        layout = Layout.of_world(world, context=config.integer("cp_degree", default=1))
+    elif program.startswith("dpo_tune"):
+        layout = Layout.of_world(world)
+    else:
+        layout = _layout(config, world, pairs=pairs)
     yield Batch(
         micro=config.integer(MICRO, default=8),
         accumulation=config.integer(ACCUMULATION, default=1),
-        layout=Layout.of_world(world) if program.startswith("dpo_tune") else _layout(config, world, pairs=pairs),
-        sequence_length=_limit(config),
+        layout=layout,
+        sequence_length=config.integer("max_seq_length", default=4096) if on_core else _limit(config),
         unit="pairs" if pairs else "sequences",
         sequences_per_item=2 if pairs else 1,
-        tokens_bound="at most",
+        tokens_bound="exact" if on_core else "at most",
     )
 
 
@@ -160,6 +175,7 @@ FRAMEWORK = Framework(
     formula="per_device_train_batch_size x gradient_accumulation_steps x (processes // sequence_parallel_size)",
     sources=(
         "allenai/open-instruct open_instruct/finetune.py",
+        "allenai/open-instruct open_instruct/olmo_core_finetune.py",
         "allenai/open-instruct open_instruct/dpo.py",
         "allenai/open-instruct open_instruct/grpo_fast.py",
     ),

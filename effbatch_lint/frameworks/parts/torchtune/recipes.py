@@ -65,12 +65,12 @@ def is_single_device(launch: Launch) -> bool:
 def _by_keys(config: Config) -> Recipe:
     loss = config.text("loss._component_") or ""
     lora = is_lora(config)
-    if config.has("ppo_batch_size"):
-        return PPO
     if config.has("orchestration.num_training_workers"):
         return ASYNC_GRPO
     if config.has("grpo_samples"):
-        return GRPO
+        return GRPO  # 0.6's configs have ppo_batch_size as well, which its recipe does not read
+    if config.has("ppo_batch_size"):
+        return PPO
     if "rlhf.loss" in loss:
         return DPO
     if config.has("teacher_model", "kd_loss"):
