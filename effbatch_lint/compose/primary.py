@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from effbatch_lint.compose.hydra import Composition
     from effbatch_lint.compose.refusal import Note
     from effbatch_lint.documents.document import Document
+    from effbatch_lint.documents.nodes import Node
     from effbatch_lint.files import Files
 
 
@@ -73,16 +74,35 @@ def composed(
 def mounted(root: Mapping, document: Document) -> Mapping:
     """The tree in which a group's file finds itself: below the name of its group, which is the name of a folder above it.
 
-    ``fine_tuning/llama/squad.yaml`` of a tree refers to itself as ``${fine_tuning.model}``. The tree itself is given
-    back when no reference starts with such a name, or a key has it.
+    ``fine_tuning/llama/squad.yaml`` of a tree refers to itself as ``${fine_tuning.model}``. A copy that lies elsewhere
+    tells its group by its references: all that start with the name find what they name in the file. The tree itself is
+    given back when no reference starts with such a name, or a key has it.
     """
     text = document.source.text
     if "${" not in text or "@package _global_" in text[:512]:
         return root
     above = os.path.dirname(document.source.real).split(os.sep)
-    named = set(re.findall(r"\$\{(\w+)\.", text)).difference(root.entries)
-    groups = {folder: Entry(folder, None, root) for folder in above if folder in named}
+    references: dict[str, set[str]] = {}
+    for name, path in re.findall(r"\$\{(\w+)\.([\w.:]*)", text):
+        if name not in root.entries:
+            references.setdefault(name, set()).add(path)
+    groups = {
+        name: Entry(name, None, root)
+        for name, paths in references.items()
+        if name in above or all(_found(root, path) for path in paths)
+    }
     return Mapping({**root.entries, **groups}, root.span) if groups else root
+
+
+def _found(root: Mapping, path: str) -> bool:
+    """Whether a dotted path names something below ``root``."""
+    node: Node = root
+    for key in path.split("."):
+        entry = node.entries.get(key) if isinstance(node, Mapping) else None
+        if entry is None:
+            return False
+        node = entry.value
+    return True
 
 
 def _resolved(found: Composition, document: Document, code: Code) -> Config:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SECTIONS = ("model.train_ds", "data.train_ds", "model.data.train_ds")
 _AUDIO = ("model.preprocessor", "model.sample_rate", "sample_rate", "model.encoder.feat_in", "model.n_mel_channels")
-_SIZES = ("batch_size", "dataloader_params.batch_size", "dataloader.batch_size")
+_SIZES = ("batch_size", "dataloader_params.batch_size", "dataloader.batch_size", "batch_sampler.batch_size")
 # Lhotse's caps beside a number of rows: what they count, and whether only multimodal sampling reads them.
 _CAPS = (("batch_duration", "seconds", False), ("batch_tokens", "tokens", True))
 
