@@ -44,7 +44,10 @@ _KEYS = (
     "actor_rollout_ref.rollout.n", "actor_rollout_ref.model.path", "data.train_batch_size", "data.max_response_length",
     "algorithm.adv_estimator", "trainer.n_gpus_per_node", "trainer.nnodes", "model_engine",
 )  # fmt: skip
-_OWN_TREE = re.compile(r"(?:^|[ /])(?:ppo_trainer|ppo_megatron_trainer|sft_trainer)(?:\.yaml)?[,;]")
+# With those of verl/experimental, and of the DAPO recipe that verl had up to 0.6: they add sections, and none of a batch.
+_OWN_TREE = re.compile(
+    r"(?:^|[ /])(?:(?:ppo|(?:fully_async|one_step_off)_ppo|dapo)(?:_megatron)?_trainer|sft_trainer)(?:\.yaml)?[,;]"
+)
 _NO_TRAINERS = ("verl.trainer.main_generation", "verl.trainer.main_eval")
 
 
