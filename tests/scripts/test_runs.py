@@ -193,3 +193,11 @@ def test_a_script_that_calls_itself_is_at_fault_only_where_it_trains(
     )
     assert effbatch_lint.check(["walk.sh"]).findings == []
     assert [finding.code for finding in effbatch_lint.check(["run.sh"]).findings] == ["EB901"]
+
+
+def test_hydra_prints_the_config_of_a_trainer_and_trains_nothing(tmp_path: Path) -> None:
+    line = "python3 print.py {} actor_rollout_ref.actor.ppo_mini_batch_size=16 actor_rollout_ref.rollout.n=2\n"
+    project(tmp_path, {"print.sh": line.format("--cfg job"), "train.sh": line.format("--config-name ppo_trainer")})
+    (printed,) = effbatch_lint.explain([tmp_path / "print.sh"])
+    (trained,) = effbatch_lint.explain([tmp_path / "train.sh"])
+    assert (printed.batches, len(trained.batches)) == ((), 1)
