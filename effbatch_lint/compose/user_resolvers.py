@@ -103,8 +103,33 @@ def _builtin(name: str) -> Operation:
     return operation
 
 
+def _of_all(parameter: str, body: ast.expr) -> Operation | None:
+    """``lambda *args: sum(args)``, as torchforge and others register it."""
+    match body:
+        case ast.Call(func=ast.Name(id="sum"), args=[ast.Name(id=name)], keywords=[]) if name == parameter:
+            return _joined(" + ")
+        case (
+            ast.Call(func=ast.Name(id="max" | "min" as of), args=[ast.Name(id=name)], keywords=[])
+            | ast.Call(func=ast.Name(id="max" | "min" as of), args=[ast.Starred(ast.Name(id=name))], keywords=[])
+        ) if name == parameter:
+            return _builtin(of)
+    return None
+
+
+def _joined(sign: str) -> Operation:
+    def operation(*values: Value) -> Value:
+        names = [f"value{position}" for position in range(len(values))]
+        return arithmetic.value(arithmetic.expression(sign.join(names) or "0"), dict(zip(names, values, strict=True)))
+
+    return operation
+
+
 def _of_body(parameters: ast.arguments, body: ast.expr) -> Operation:
     names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
+    if parameters.vararg is not None and not (names or parameters.kwarg or parameters.kwonlyargs):
+        of_all = _of_all(parameters.vararg.arg, body)
+        if of_all is not None:
+            return of_all
     if parameters.vararg or parameters.kwarg or parameters.kwonlyargs or parameters.defaults:
         return _refuse("its parameters are more than plain names")
     match body:

@@ -60,7 +60,10 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "num_unique_prompts_rollout", "num_samples_per_prompt_rollout",
     )),
     ("openrlhf", ("openrlhf.cli", "openrlhf/cli", "--micro_train_batch_size", "--train.micro_batch_size")),
-    ("prime_rl", ("[orchestrator", "[data]", "[deployment]", "[slurm]", "orchestrator.", "data.batch")),
+    ("prime_rl", (
+        "[orchestrator", "[data]", "[deployment]", "[slurm]", "orchestrator.", "data.batch", "rollouts_per_example", "[[env]]",
+        "[[train.",
+    )),
     ("skyrl", ("policy_mini_batch_size", "micro_train_batch_size_per_gpu", "skyrl.train.", "skyrl_train.")),
     ("slime", ("--actor-num-nodes", "--actor-num-gpus-per-node", "--rollout-batch-size")),
     ("speechbrain", ("!ref <",)),

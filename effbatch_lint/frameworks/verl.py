@@ -30,7 +30,7 @@ from effbatch_lint.frameworks.parts.verl.devices import pool
 from effbatch_lint.frameworks.parts.verl.engines import engine_layout, worker_engine
 from effbatch_lint.frameworks.parts.verl.sft import is_sft, sft_batch
 from effbatch_lint.frameworks.parts.verl.steps import old_workers, step
-from effbatch_lint.terms import Term, product, total
+from effbatch_lint.terms import Term, product, total, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.batch import Layout
@@ -44,7 +44,10 @@ _KEYS = (
     "actor_rollout_ref.rollout.n", "actor_rollout_ref.model.path", "data.train_batch_size", "data.max_response_length",
     "algorithm.adv_estimator", "trainer.n_gpus_per_node", "trainer.nnodes", "model_engine",
 )  # fmt: skip
-_OWN_TREE = re.compile(r"(?:^|[ /])(?:ppo_trainer|ppo_megatron_trainer|sft_trainer)(?:\.yaml)?[,;]")
+# With those of verl/experimental, and of the DAPO recipe that verl had up to 0.6: they add sections, and none of a batch.
+_OWN_TREE = re.compile(
+    r"(?:^|[ /])(?:(?:ppo|(?:fully_async|one_step_off)_ppo|dapo)(?:_megatron)?_trainer|sft_trainer)(?:\.yaml)?[,;]"
+)
 _NO_TRAINERS = ("verl.trainer.main_generation", "verl.trainer.main_eval")
 
 
@@ -63,13 +66,16 @@ def starts(launch: Launch) -> bool:
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """The actor's batch, and the critic's where the advantage needs one."""
-    if (launch.program or "").startswith(_NO_TRAINERS):
+    if (launch.program or "").startswith(_NO_TRAINERS) or _only_prints(launch):
         return
     config = _on_own_tree(config)
     if not config.has("actor_rollout_ref") and not (launch.program or "").startswith("verl.trainer.main"):
         yield refused_words(sft_batch(config, launch), launch)
         return
     world, conflict = pool(config, launch.world_size)
+    if config.has("server.port", "server.model_name") and not config.has("data.train_batch_size"):
+        yield _served(config, world)._replace(problems=conflict)
+        return
     actor = _batch(config, ACTOR, world, launch)
     actor = actor._replace(problems=(*conflict, *checks(config, world), *actor.problems))
     yield refused_words(actor, launch)
@@ -110,6 +116,28 @@ def _batch(config: Config, worker: str, world: Term, launch: Launch) -> Batch:
             *worker_checks(config, worker, prompts, completions, layout),
         ),
         profile="up to 0.7" if old_workers(config) else None,
+    )
+
+
+def _only_prints(launch: Launch) -> bool:
+    """Hydra's ``--cfg job`` prints the config, and the program does not run."""
+    return any(argument.name == "cfg" and argument.dashes for argument in launch.arguments)
+
+
+def _served(config: Config, world: Term) -> Batch:
+    """A server of the Tinker interface on verl's workers: ppo_mini_batch_size is checked, and sizes no step
+    (verl-project/verl-recipe verl_tinker/src/verl_tinker/data/datum_processing.py)."""
+    sent = unknown("the clients of the server send the rows of each step")
+    return Batch(
+        micro=sent,
+        accumulation=sent,
+        layout=engine_layout(config, worker_engine(config, ACTOR), world),
+        sequence_length=None,
+        unit="completions",
+        global_batch=sent,
+        declared=None,
+        tokens_bound="at most",
+        profile="server",
     )
 
 

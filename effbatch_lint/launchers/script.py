@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from effbatch_lint.documents.shell import directives
 from effbatch_lint.documents.shell import script as shell
 from effbatch_lint.documents.shell.directives import Directives, slurm_parsed
-from effbatch_lint.documents.shell.text import Text, TooLong, of_source
+from effbatch_lint.documents.shell.text import Text, TooLong, of_source, written
 from effbatch_lint.launch import Allocation, Launch
 from effbatch_lint.launchers import (
     accelerate,
@@ -205,8 +205,11 @@ def _step(start: Start) -> Start | Launch | None:
     if wrapped is not None:
         return wrapped
     if not start.words[0].known and "/" not in start.words[0].chars and len(start.words) > 1:
-        # "$LAUNCHER python train.py": the launcher is not known, and what it says neither.
-        return start.left(start.words[1:])._replace(hidden=start.hidden or start.words[0])
+        # "$LAUNCHER python train.py": the launcher is not known, and what it says neither. It runs Python in
+        # `"$RUN" -m package.train`, as an interpreter or as a launcher that has this option too.
+        module = start.words[1].chars == "-m"
+        rest = (written("python"), *start.words[1:]) if module else start.words[1:]
+        return start.left(rest)._replace(hidden=start.hidden or start.words[0])
     return None
 
 

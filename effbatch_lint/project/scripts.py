@@ -254,4 +254,6 @@ def _missing(line: Launched) -> Iterator[tuple[str, str]]:
         if kind in ("yaml", "json", "toml") or re.search(r"^(config|recipe)(_file)?$", key):
             # torchtitan's `--module llama3 --config llama3_8b` is a registry in Python, which holds the training numbers.
             registry = any(other.name == "module" for other in line.launch.arguments)
-            yield "training" if registry else "", argument.text
+            # Hydra's `a.b.tool_config_path=tools.yaml` is a setting of that section, and no config of the run.
+            section = "" if argument.dashes else argument.name.rpartition(".")[0]
+            yield "training" if registry else section, argument.text

@@ -37,6 +37,9 @@ OmegaConf.register_new_resolver("calculate", lambda text: eval(text))
 OmegaConf.register_new_resolver("min", min)
 OmegaConf.register_new_resolver("choose", lambda c, a, b: a if c else b)
 OmegaConf.register_new_resolver("many", lambda *xs: xs[0])
+OmegaConf.register_new_resolver("all", lambda *args: sum(args))
+OmegaConf.register_new_resolver("most", lambda *args: max(args))
+OmegaConf.register_new_resolver("least", lambda *args: min(*args))
 OmegaConf.register_new_resolver("environment", lambda x: __import__("os").environ[x])
 OmegaConf.register_new_resolver(NAME, lambda x: x)
 """
@@ -52,6 +55,7 @@ def write(folder: Path, text: str, **files: str) -> Files:
     [
         ("tokens:8,4096", 32_768), ("up:7,2", 4), ("half:9", 4), ("sum:1,2", 4), ("eval:'2 * 3'", 6), ("calculate:'2 * 3'", 6), ("min:4,2", 2),
         ("min:4,2,1", 1), ("choose:true,1,2", 1), ("multiply:2,3", 6), ("int_div:9,2", 4), ("twice:4", 8),
+        ("all:1,2,4", 7), ("all:3", 3), ("most:1,4,2", 4), ("least:4,2", 2),
     ],
 )  # fmt: skip
 def test_a_resolver_of_the_project(tmp_path: Path, call: str, value: int) -> None:

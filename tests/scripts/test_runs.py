@@ -202,3 +202,11 @@ def test_a_program_that_converts_or_decodes_with_a_training_config_has_no_batch(
     decoded, trained = (effbatch_lint.explain([tmp_path / name], 4)[0] for name in ("a.sh", "b.sh"))
     assert (decoded.batches, trained.batches[0].effective.value) == ((), 8)
     assert not effbatch_lint.check([tmp_path / "a.sh"]).findings
+
+
+def test_hydra_prints_the_config_of_a_trainer_and_trains_nothing(tmp_path: Path) -> None:
+    line = "python3 print.py {} actor_rollout_ref.actor.ppo_mini_batch_size=16 actor_rollout_ref.rollout.n=2\n"
+    project(tmp_path, {"print.sh": line.format("--cfg job"), "train.sh": line.format("--config-name ppo_trainer")})
+    (printed,) = effbatch_lint.explain([tmp_path / "print.sh"])
+    (trained,) = effbatch_lint.explain([tmp_path / "train.sh"])
+    assert (printed.batches, len(trained.batches)) == ((), 1)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Problem
 from effbatch_lint.compose.config import Unresolved
 from effbatch_lint.frameworks.parts.verl.engines import engine_layout, worker_engine
-from effbatch_lint.frameworks.parts.verl.steps import old_workers
+from effbatch_lint.frameworks.parts.verl.steps import dynamic, splits_whole_micro
 from effbatch_lint.terms import Term, exact, product, shown
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def missing_micro(config: Config, worker: str, launch: Launch) -> Iterator[Probl
     # `model_engine=veomni` chooses an option; a command line sets values.
     sets = any("." in word.partition("=")[0].partition("@")[0] for word in config.overrides)
     unknown = any(isinstance(config.value(key), Unresolved) for key in (each, whole, f"{worker}.use_dynamic_bsz"))
-    if config.flag(f"{worker}.use_dynamic_bsz") or unknown or not (sets or launch.launcher):
+    if dynamic(config, worker) or unknown or not (sets or launch.launcher):
         return
     if config.has(each) and config.has(whole):
         yield Problem(
@@ -101,7 +101,7 @@ def missing_micro(config: Config, worker: str, launch: Launch) -> Iterator[Probl
             refuses=True,
             help=f"remove {whole}",
         )
-    elif not config.has(each) and not (config.has(whole) and old_workers(config)) and not config.unseen:
+    elif not config.has(each) and not (config.has(whole) and splits_whole_micro(config)) and not config.unseen:
         yield Problem(
             "EB304",
             f"{each} is not set, and use_dynamic_bsz is off: nothing says how many completions a device takes at once",

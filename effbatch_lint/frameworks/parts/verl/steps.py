@@ -35,6 +35,19 @@ def old_workers(config: Config) -> bool:
     )
 
 
+def dynamic(config: Config, worker: str) -> bool:
+    """Whether the worker's micro batches are packed by tokens. The critic follows the actor where nothing says otherwise
+    (verl/trainer/config/critic/critic.yaml)."""
+    actor = config.flag("actor_rollout_ref.actor.use_dynamic_bsz")
+    return config.flag(f"{worker}.use_dynamic_bsz", default=actor)
+
+
+def splits_whole_micro(config: Config) -> bool:
+    """Whether ``ppo_micro_batch_size`` is split over the replicas: up to release 0.8 it is, and nothing reads it now
+    (verl/workers/engine_workers.py). A line over a tree that is not among the files may be of any release."""
+    return old_workers(config) or not config.has("model_engine")
+
+
 def step(config: Config, worker: str, asked: Term, layout: Layout, *, old: bool) -> Step:
     """The step of ``asked`` rows."""
     share = floor(asked, layout.replicas) if old else exact(asked, layout.replicas)
@@ -42,12 +55,12 @@ def step(config: Config, worker: str, asked: Term, layout: Layout, *, old: bool)
     if old and share.known:
         batch = product(share, layout.replicas).named(asked.key or "")
         problems = _rounded(asked, batch, layout.replicas)
-    if config.flag(f"{worker}.use_dynamic_bsz"):
+    if dynamic(config, worker):
         open_term = _dynamic(config, worker)
         return Step(batch, open_term, open_term, problems)
     micro = config.integer(f"{worker}.ppo_micro_batch_size_per_gpu")
     whole = config.integer(f"{worker}.ppo_micro_batch_size")
-    if not micro.known and whole.known and old:
+    if not micro.known and whole.known and splits_whole_micro(config):
         micro = floor(whole, layout.replicas).named(whole.key or "")
     accumulation = exact(share, micro)
     if micro.value and share.value and not accumulation.known:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Problem
+from effbatch_lint.frameworks.parts.prime_rl.sections import GROUP
 from effbatch_lint.terms import Term, exact, product, shown, total
 
 if TYPE_CHECKING:
@@ -55,21 +56,21 @@ def supervised(declared: Term, micro: Term, length: Term, layout: Layout) -> Ite
         )
 
 
-def reinforced(config: Config, declared: Term, rollout: Term, row: Term) -> Iterator[Problem]:
+def reinforced(config: Config, own: str, rollout: Term, row: Term) -> Iterator[Problem]:
     """The checks of RL: one size of a step, whole groups, rows that hold a rollout, devices of one node."""
-    rollouts, group = config.integer("orchestrator.batch_size"), config.integer("orchestrator.group_size")
-    if rollouts.known and config.has("orchestrator.token_batch_size"):
+    rollouts, group = config.integer(f"{own}batch_size"), config.integer(*(f"{own}{key}" for key in GROUP))
+    if rollouts.known and config.has(f"{own}token_batch_size"):
         yield _refused(
             "EB304",
-            "orchestrator.batch_size and token_batch_size are both set: a step has one size",
-            declared,
+            f"{own}batch_size and token_batch_size are both set: a step has one size",
+            config.integer(f"{own}token_batch_size"),
             rollouts,
             help="remove one of them",
         )
     elif rollouts.known and _remains(rollouts, group):
         yield _refused(
             "EB304",
-            f"orchestrator.batch_size {shown(rollouts.value)} is not divisible by group_size {shown(group.value)}",
+            f"{rollouts.key} {shown(rollouts.value)} is not divisible by {group.key} {shown(group.value)}",
             rollouts,
             group,
             help=f"use a multiple of {shown(group.value)}",
