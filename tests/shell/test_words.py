@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 ROWS = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text(encoding="utf-8"))
 STUBS = ("torchrun", "python", "ssh", "tee", "env")
-REAL = ("dirname", "basename", "expr", "cat", "tr", "wc", "cut", "awk", "grep", "seq")
+REAL = ("dirname", "basename", "expr", "cat", "tr", "wc", "cut", "awk", "grep", "seq", "sed")
 # Programs that are followed and not run: what they print is worked out, and they start nothing.
-QUIET = {"cat", "expr", "dirname", "basename", "tr", "wc", "cut", "awk", "grep", "seq", "bc", "head"}
+QUIET = {"cat", "expr", "dirname", "basename", "tr", "wc", "cut", "awk", "grep", "seq", "bc", "head", "sed"}
 
 
 def read(row: dict[str, Any], folder: Path) -> script.Script:

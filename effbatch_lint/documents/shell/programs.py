@@ -56,6 +56,7 @@ def output(words: list[Text], stdin: Text | None, state: State) -> Text | None:
         "dirname",
         "basename",
         "sed",
+        "tr",
     ):
         return None
     return program(arguments, stdin, state)
@@ -191,13 +192,19 @@ def _joined(lines: list[Text]) -> Text:
 def _tr(arguments: list[Text], stdin: Text | None, _state: State) -> Text | None:
     options = [word.chars for word in arguments if word.chars.startswith("-")]
     sets = [_unescaped(word.chars) for word in arguments if not word.chars.startswith("-")]
-    if stdin is None or not stdin.known or any(len(each) != 1 and options != ["-d"] for each in sets):
+    if stdin is None or not all(word.known for word in arguments):
+        return None
+    if (options and not stdin.known) or any(len(each) != 1 and options != ["-d"] for each in sets):
         return None
     sets = [each.replace("[:space:]", " \t\n").replace("[:blank:]", " \t") for each in sets]
     if options == ["-d"] and len(sets) == 1 and "-" not in sets[0] and "[" not in sets[0]:
         return Text(piece._replace(text=_without(piece.text, sets[0]), exact=False) for piece in stdin.pieces)
     if not options and len(sets) == 2:  # noqa: PLR2004 - from and to
-        return Text(piece._replace(text=piece.text.replace(sets[0], sets[1])) for piece in stdin.pieces)
+        # What is not known stays unknown with other characters in it.
+        return Text(
+            piece if piece.reason is not None else piece._replace(text=piece.text.replace(sets[0], sets[1]))
+            for piece in stdin.pieces
+        )
     return None
 
 
@@ -277,7 +284,9 @@ def _jq(arguments: list[Text], _stdin: Text | None, _state: State) -> Text | Non
 
 
 def _sed(arguments: list[Text], stdin: Text | None, _state: State) -> Text | None:
-    """``sed -e 's/plain/new/g'``: patterns without anything special in them; what is put in keeps its places."""
+    r"""``sed -e 's/plain/new/g'``: patterns without anything special in them, and runs of blanks (``s/  \+/ /g``); what
+    is put in keeps its places.
+    """
     expressions = [word for word in arguments if word.chars != "-e"]
     if stdin is None or not expressions or len(expressions) != max(1, len(arguments) - len(expressions)):
         return None
@@ -288,21 +297,29 @@ def _sed(arguments: list[Text], stdin: Text | None, _state: State) -> Text | Non
             return None
         new = expression.slice(found.start(3), found.end(3))
         lines = text.split("\n")
-        changed = [_replaced(line, re.sub(r"\\(.)", r"\1", found[2]), new, every=bool(found[4])) for line in lines]
+        changed = [_replaced(line, _pattern(found[2]), new, every=bool(found[4])) for line in lines]
         text = Text.joined(part for line in changed for part in (written("\n"), line)).slice(1)
     return text
 
 
 # A "$" that does not end the pattern, and braces without a backslash, stand for themselves in sed.
-_SUBSTITUTION = re.compile(r"s([/|#,])((?:[\w ,:{}@%<>=\"'-]|\$(?=.)|\\[$./])+?)\1([^&\\\n]*?)\1(g?)")
+_SUBSTITUTION = re.compile(r"s([/|#,])( +\\\+|  +\*|(?:[\w ,:{}@%<>=\"'-]|\$(?=.)|\\[$./])+?)\1([^&\\\n]*?)\1(g?)")
 
 
-def _replaced(line: Text, old: str, new: Text, *, every: bool) -> Text:
+def _pattern(old: str) -> re.Pattern[str]:
+    """A run of blanks, or plain text."""
+    blanks = len(old) - len(old.lstrip(" "))
+    if old[blanks:] in ("\\+", "*"):
+        return re.compile(f" {{{blanks - (old[-1] == '*')},}}")
+    return re.compile(re.escape(re.sub(r"\\(.)", r"\1", old)))
+
+
+def _replaced(line: Text, old: re.Pattern[str], new: Text, *, every: bool) -> Text:
     parts: list[Text] = []
     at = 0
-    while (found := line.chars.find(old, at)) >= 0:
-        parts += [line.slice(at, found), new]
-        at = found + len(old)
+    for found in old.finditer(line.chars):
+        parts += [line.slice(at, found.start()), new]
+        at = found.end()
         if not every:
             break
     return Text.joined([*parts, line.slice(at)])
