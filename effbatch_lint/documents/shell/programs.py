@@ -56,6 +56,7 @@ def output(words: list[Text], stdin: Text | None, state: State) -> Text | None:
         "dirname",
         "basename",
         "sed",
+        "tr",
     ):
         return None
     return program(arguments, stdin, state)
@@ -204,13 +205,19 @@ def _joined(lines: list[Text]) -> Text:
 def _tr(arguments: list[Text], stdin: Text | None, _state: State) -> Text | None:
     options = [word.chars for word in arguments if word.chars.startswith("-")]
     sets = [_unescaped(word.chars) for word in arguments if not word.chars.startswith("-")]
-    if stdin is None or not stdin.known or any(len(each) != 1 and options != ["-d"] for each in sets):
+    if stdin is None or not all(word.known for word in arguments):
+        return None
+    if (options and not stdin.known) or any(len(each) != 1 and options != ["-d"] for each in sets):
         return None
     sets = [each.replace("[:space:]", " \t\n").replace("[:blank:]", " \t") for each in sets]
     if options == ["-d"] and len(sets) == 1 and "-" not in sets[0] and "[" not in sets[0]:
         return Text(piece._replace(text=_without(piece.text, sets[0]), exact=False) for piece in stdin.pieces)
     if not options and len(sets) == 2:  # noqa: PLR2004 - from and to
-        return Text(piece._replace(text=piece.text.replace(sets[0], sets[1])) for piece in stdin.pieces)
+        # What is not known stays unknown with other characters in it.
+        return Text(
+            piece if piece.reason is not None else piece._replace(text=piece.text.replace(sets[0], sets[1]))
+            for piece in stdin.pieces
+        )
     return None
 
 
