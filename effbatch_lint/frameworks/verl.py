@@ -74,7 +74,12 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         return
     world, conflict = pool(config, launch.world_size)
     if config.has("server.port", "server.model_name") and not config.has("data.train_batch_size"):
-        yield _served(config, world)._replace(problems=conflict)
+        sent = "the clients of the server send the rows of each step"
+        yield _of_other_rows(config, world, sent, "server")._replace(problems=conflict)
+        return
+    if (launch.program or "").startswith("verl.experimental.vla."):
+        cut = "a trajectory is cut into rows, and how many a step has depends on the episodes"
+        yield _of_other_rows(config, world, cut, "vision-language-action")._replace(problems=conflict)
         return
     actor = _batch(config, ACTOR, world, launch)
     actor = actor._replace(problems=(*conflict, *checks(config, world), *actor.problems))
@@ -124,10 +129,11 @@ def _only_prints(launch: Launch) -> bool:
     return any(argument.name == "cfg" and argument.dashes for argument in launch.arguments)
 
 
-def _served(config: Config, world: Term) -> Batch:
-    """A server of the Tinker interface on verl's workers: ppo_mini_batch_size is checked, and sizes no step
-    (verl-project/verl-recipe verl_tinker/src/verl_tinker/data/datum_processing.py)."""
-    sent = unknown("the clients of the server send the rows of each step")
+def _of_other_rows(config: Config, world: Term, reason: str, profile: str) -> Batch:
+    """A trainer on verl's workers whose steps ppo_mini_batch_size does not size: a server of the Tinker interface
+    (verl-project/verl-recipe verl_tinker/src/verl_tinker/data/datum_processing.py), and verl/experimental/vla/dp_rob.py,
+    which checks no rollout against a step."""
+    sent = unknown(reason)
     return Batch(
         micro=sent,
         accumulation=sent,
@@ -137,7 +143,7 @@ def _served(config: Config, world: Term) -> Batch:
         global_batch=sent,
         declared=None,
         tokens_bound="at most",
-        profile="server",
+        profile=profile,
     )
 
 
