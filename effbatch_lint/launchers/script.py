@@ -25,6 +25,7 @@ from effbatch_lint.launchers import (
     upstream_scripts,
     words,
     wrappers,
+    xpk,
 )
 from effbatch_lint.launchers.start import Job, Said, Start
 from effbatch_lint.source import Source, Unreadable, decode
@@ -183,6 +184,8 @@ def _step(start: Start) -> Start | Launch | None:
             return ray.peel(start)
         case "gantry":
             return beaker.gantry(start)
+        case "xpk":
+            return xpk.workload(start)
         case "swift" | "megatron":
             return clis.swift(start)
         case "llamafactory-cli" | "lmf":
