@@ -18,6 +18,7 @@ from effbatch_lint.launchers import (
     composer,
     deepspeed,
     mpi,
+    parallel,
     python,
     ray,
     slurm,
@@ -184,6 +185,8 @@ def _step(start: Start) -> Start | Launch | None:
             return ray.peel(start)
         case "gantry":
             return beaker.gantry(start)
+        case "parallel":
+            return parallel.each(start)
         case "xpk":
             return xpk.workload(start)
         case "swift" | "megatron":

@@ -41,8 +41,9 @@ def workload(start: Start) -> Start | None:
     devices = _devices(kind) if kind is not None else unknown("neither --tpu-type nor --device-type is given")
     slices = found.term("num-nodes") or found.term("num-slices") or start.default(1, "--num-slices")
     world = product(slices, devices)
+    said = tuple(option for option in found.arguments() if option.name != "command")
     return start.left((written("bash"), written("-c"), command))._replace(
-        launcher="xpk", nodes=slices, devices=devices, world_size=world, options=found.arguments(),
+        launcher="xpk", nodes=slices, devices=devices, world_size=world, options=said,
         job=start.job._replace(allocation=Allocation(slices, devices, world)),
     )  # fmt: skip
 
