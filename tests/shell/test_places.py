@@ -97,7 +97,8 @@ def test_a_broken_script_is_one_problem_at_its_line() -> None:
 
 
 def test_hostile_scripts_end() -> None:
-    assert "nests calls deeper" in read("f() { f; }\nf\n").problems[0].reason
+    assert read("f() { f; }\nf\npython a.py\n").commands
+    assert read("f() { f; g; f; }\ng() { g; f; }\nf\npython a.py\n").commands
     assert "nests calls deeper" in read('X=\'eval "$X"\'\neval "$X"\n').problems[0].reason
     doubling = "X=aaaaaaaaaaaaaaaa\n" + "X=$X$X$X$X\n" * 20 + "python $X\n"
     found = read(doubling)
