@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from effbatch_lint.documents.shell import expansion, programs, words
@@ -125,7 +126,9 @@ def _source(shell: Interpreter, arguments: list[Text], state: State) -> list[Sta
     place = text.place()
     outer, given = state.variables.get("BASH_SOURCE"), state.arguments
     if place is not None:
-        state.variables["BASH_SOURCE"] = Array({"0": written(place.path)})
+        # As the script itself is named: by its real place, of which the shown one is the end.
+        folder = state.script.removesuffix(shell.path) if state.script.endswith(shell.path) else ""
+        state.variables["BASH_SOURCE"] = Array({"0": written(os.path.join(folder, place.path))})
     if arguments[1:]:
         state.arguments = arguments[1:]
     after = shell.run(text, state)
