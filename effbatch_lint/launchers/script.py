@@ -18,6 +18,7 @@ from effbatch_lint.launchers import (
     composer,
     deepspeed,
     mpi,
+    parallel,
     python,
     ray,
     slurm,
@@ -25,6 +26,7 @@ from effbatch_lint.launchers import (
     upstream_scripts,
     words,
     wrappers,
+    xpk,
 )
 from effbatch_lint.launchers.start import Job, Said, Start
 from effbatch_lint.source import Source, Unreadable, decode
@@ -185,6 +187,10 @@ def _step(start: Start) -> Start | Launch | None:
             return ray.peel(start)
         case "gantry":
             return beaker.gantry(start)
+        case "parallel":
+            return parallel.each(start)
+        case "xpk":
+            return xpk.workload(start)
         case "swift" | "megatron":
             return clis.swift(start)
         case "llamafactory-cli" | "lmf":

@@ -58,12 +58,8 @@ def _count(options: Mapping[str, Text], name: str, prefix: str) -> Term | None:
 
 def srun(start: Start) -> Start:
     """The program below srun: started once per task."""
-    options: dict[str, Text] = {}
-    at = 0
-    for name, value, read in directives.slurm_parsed(list(start.words[1:])):
-        options[name] = value
-        at = read
-    rest = start.words[1 + at :]
+    options, rest, hidden = _options(start.words[1:])
+    start = start._replace(hidden=start.hidden or hidden)
     job = start.job.allocation
     step = allocation(options, prefix="srun ") or Allocation()
     nodes = step.nodes or (job and job.nodes)
@@ -82,6 +78,21 @@ def srun(start: Start) -> Start:
         launcher="srun", nodes=nodes, devices=devices, world_size=world,
         processes=tasks or unknown("the number of tasks is not stated"),
     )  # fmt: skip
+
+
+def _options(words: tuple[Text, ...]) -> tuple[dict[str, Text], tuple[Text, ...], Text | None]:
+    """The options, what is left, and a word of which nothing is known where options may stand (``srun $ARGS -u x``)."""
+    options: dict[str, Text] = {}
+    hidden: Text | None = None
+    while True:
+        at = 0
+        for name, value, read in directives.slurm_parsed(list(words)):
+            options[name] = value
+            at = read
+        words = words[at:]
+        if len(words) < 2 or any(piece.reason is None for piece in words[0].pieces):  # noqa: PLR2004 - it, and a program
+            return options, words, hidden
+        hidden, words = hidden or words[0], words[1:]
 
 
 def _part(job: Allocation, step: Allocation) -> Allocation:

@@ -178,9 +178,7 @@ def test_a_hydra_tree_handed_with_the_script_of_a_program_that_is_elsewhere(
 RECURSIVE = "walk() { for f in $1/*; do walk $f; done; }\nwalk $DIR\n"
 
 
-def test_a_script_that_calls_itself_is_at_fault_only_where_it_trains(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_script_that_calls_itself_is_followed_past_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(
         project(
             tmp_path,
@@ -192,7 +190,9 @@ def test_a_script_that_calls_itself_is_at_fault_only_where_it_trains(
         )
     )
     assert effbatch_lint.check(["walk.sh"]).findings == []
-    assert [finding.code for finding in effbatch_lint.check(["run.sh"]).findings] == ["EB901"]
+    assert effbatch_lint.check(["run.sh"]).findings == []
+    (recipe,) = effbatch_lint.explain(["run.sh"])
+    assert recipe.batches
 
 
 def test_a_program_that_converts_or_decodes_with_a_training_config_has_no_batch(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from effbatch_lint.compose.config import Config
 from effbatch_lint.documents.shell import script
@@ -10,6 +11,9 @@ from effbatch_lint.documents.shell.text import MAX_CHARACTERS, Text, of_source, 
 from effbatch_lint.files import Files
 from effbatch_lint.launchers import written as written_files
 from effbatch_lint.source import Source
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def read(text: str, folder: Path | None = None, name: str = "run.sh") -> script.Script:
@@ -97,7 +101,8 @@ def test_a_broken_script_is_one_problem_at_its_line() -> None:
 
 
 def test_hostile_scripts_end() -> None:
-    assert "nests calls deeper" in read("f() { f; }\nf\n").problems[0].reason
+    assert read("f() { f; }\nf\npython a.py\n").commands
+    assert read("f() { f; g; f; }\ng() { g; f; }\nf\npython a.py\n").commands
     assert "nests calls deeper" in read('X=\'eval "$X"\'\neval "$X"\n').problems[0].reason
     doubling = "X=aaaaaaaaaaaaaaaa\n" + "X=$X$X$X$X\n" * 20 + "python $X\n"
     found = read(doubling)
@@ -114,3 +119,12 @@ def test_text_slices_keep_places() -> None:
     assert part.chars == "two\nthr"
     assert [(span.line, span.column) for span in part.spans] == [(1, 5), (2, 1)]
     assert (part + written("!")).display == "two\nthr!"
+
+
+def test_a_sourced_file_knows_its_real_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "common.env").write_text('HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)\n')
+    monkeypatch.chdir(tmp_path)
+    source = Source("run.sh", str(tmp_path / "run.sh"), "source lib/common.env\ntorchrun $HERE/a.yaml\n")
+    found = script.read(source, Files(str(tmp_path)))
+    assert found.commands[-1].words[1].chars == f"{tmp_path}/lib/a.yaml"

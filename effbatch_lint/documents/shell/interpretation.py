@@ -41,6 +41,9 @@ class Interpreter:
         self.commands: list[Command] = []
         self.steps = 0
         self.depth = 0
+        # The functions that are running, and those that call themselves deeper than they are followed.
+        self.calls: list[str] = []
+        self.endless: set[str] = set()
 
     # -- sequences ---------------------------------------------------------------------------------------------
 

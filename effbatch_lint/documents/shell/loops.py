@@ -30,13 +30,14 @@ def for_statement(shell: Interpreter, code: Code, node: Node, state: State) -> l
         values = expansion.all_fields(words.split(header), state)
     states = [state]
     for done, value in enumerate(values):
-        if done >= shell.rounds():  # asked anew in each round: what is inside it may have used up the patience
-            break
         if value.unset:
             continue
+        # Asked anew in each round: what is inside it may have used up the patience.
+        cut_short = done + 1 >= shell.rounds() and done + 1 < len(values)
         if value.known or node.children[0].type == "for":
-            states = one_round(shell, code, body, states, (code.slice(name).chars, value), sure=value.known)
-        if all(each.signal is not None for each in states):
+            sure = value.known and not cut_short
+            states = one_round(shell, code, body, states, (code.slice(name).chars, value), sure=sure)
+        if cut_short or all(each.signal is not None for each in states):
             break
     return [_left_loop(each) for each in states]
 
@@ -50,7 +51,7 @@ def one_round(
     *,
     sure: bool = True,
 ) -> list[State]:
-    """One round of a loop; not ``sure``: it may also never happen."""
+    """One round of a loop; not ``sure``: it may also never happen, or be followed by others that are not gone through."""
     out: list[State] = []
     for state in states:
         if state.signal is not None:
@@ -81,11 +82,12 @@ def counting_loop(shell: Interpreter, code: Code, node: Node, state: State) -> l
         return [state]
     arithmetic.evaluate(parts[0], state)
     states = [state]
-    for _ in range(shell.rounds()):
+    rounds = shell.rounds()
+    for done in range(1, rounds + 1):
         truths = [conditions.arithmetic_truth(parts[1], each) for each in states if each.signal is None]
         if not truths or any(truth.value is False for truth in truths):
             break
-        sure = all(truth.value for truth in truths)
+        sure = all(truth.value for truth in truths) and done < rounds
         states = one_round(shell, code, body, states, sure=sure)
         if not sure:
             break
@@ -102,7 +104,8 @@ def while_statement(shell: Interpreter, code: Code, node: Node, state: State) ->
     test = [child for child in statements(node.children[1:]) if child != body]
     until = node.children[0].type == "until"
     states, finished = [state], list[State]()
-    for _ in range(shell.rounds()):
+    rounds = shell.rounds()
+    for done in range(1, rounds + 1):
         going: list[State] = []
         for each in states:
             before = each.fork()
@@ -115,8 +118,9 @@ def while_statement(shell: Interpreter, code: Code, node: Node, state: State) ->
                 _perhaps(shell, code, body, each)
                 finished.append(each)
                 continue
-            for after in one_round(shell, code, body, [each], sure=truth.value is True):
-                if after.signal is not None or truth.value is None or after.same(before):
+            sure = truth.value is True and done < rounds
+            for after in one_round(shell, code, body, [each], sure=sure):
+                if after.signal is not None or not sure or after.same(before):
                     finished.append(after)
                 else:
                     going.append(after)

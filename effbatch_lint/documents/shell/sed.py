@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Longer lines are not searched with an expression that repeats: it may take for ever.
 _MAX_LINE = 400
 _MAX_REPEATS = 3
+_BLANKS = re.compile(r"(?:\\ )+[+*]")
 _CLASS = re.compile(r"\[\^?[A-Za-z0-9_.,:/ -]+\]")
 
 
@@ -46,8 +47,10 @@ def _substituted(text: Text, expression: Text, *, extended: bool) -> Text | None
     if pattern is None or re.search(r"[&\\\n]", new.chars):
         return None
     repeats = len(re.findall(r"[*+?]", pattern)) if _special(pattern) else 0
-    # A pattern that is plain text matches no character that is not known.
-    if repeats > _MAX_REPEATS or (_special(pattern) and not (text.known and len(text) <= _MAX_LINE)):
+    # A pattern that is plain text, or a run of blanks, matches no character that is not known.
+    if repeats > _MAX_REPEATS or (
+        _special(pattern) and not _BLANKS.fullmatch(pattern) and not (text.known and len(text) <= _MAX_LINE)
+    ):
         return None
     every = chars.endswith("g") and ends[1] + 3 < len(chars)
     lines = [Text.joined(_replaced(line, re.compile(pattern), new, every=every)) for line in text.split("\n")]
@@ -69,9 +72,10 @@ def _pattern(old: str, *, extended: bool) -> str | None:
         if character == "\\":
             escaped = old[at : at + 1]
             at += 1
-            if not escaped or escaped.isalnum() or (not extended and escaped in "(){}|+?"):
+            if not escaped or escaped.isalnum() or (not extended and escaped in "(){}|"):
                 return None
-            out.append(re.escape(escaped))
+            # GNU: in a basic expression they repeat with a backslash, and stand for themselves without.
+            out.append(escaped if not extended and escaped in "+?" else re.escape(escaped))
         elif group is not None:
             out.append(group[0])
             at = group.end()

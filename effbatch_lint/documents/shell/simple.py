@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from effbatch_lint.documents.shell import expansion, programs, words
+from effbatch_lint.documents.shell.branches import blur
 from effbatch_lint.documents.shell.builtins import BUILTINS, Call, assign
 from effbatch_lint.documents.shell.command import Command
 from effbatch_lint.documents.shell.state import SUCCEEDS, TRUE, UNKNOWN, Array, State, Truth, Value
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 _CONTROL = frozenset(("exit", "return", "break", "continue", "eval", "source", "."))
 MAX_COMMANDS = 1_000
+# Calls of one function inside each other; the interpreter's own limit leaves room for what the last one does.
+MAX_CALLS = 20
 
 
 def run(shell: Interpreter, raws: list[Text], state: State, stdin: Text | None) -> list[State]:
@@ -122,7 +126,9 @@ def _source(shell: Interpreter, arguments: list[Text], state: State) -> list[Sta
     place = text.place()
     outer, given = state.variables.get("BASH_SOURCE"), state.arguments
     if place is not None:
-        state.variables["BASH_SOURCE"] = Array({"0": written(place.path)})
+        # As the script itself is named: by its real place, of which the shown one is the end.
+        folder = state.script.removesuffix(shell.path) if state.script.endswith(shell.path) else ""
+        state.variables["BASH_SOURCE"] = Array({"0": written(os.path.join(folder, place.path))})
     if arguments[1:]:
         state.arguments = arguments[1:]
     after = shell.run(text, state)
@@ -135,21 +141,32 @@ def _source(shell: Interpreter, arguments: list[Text], state: State) -> list[Sta
 
 
 def _call(shell: Interpreter, line: _Line, state: State) -> list[State]:
-    """A function call."""
+    """A function call. Of one that calls itself without an end that is known, what it changes is not known."""
     code, body = state.functions[line.name]
     arguments = line.arguments(state)
+    again = line.name in shell.calls
+    if again and (shell.depth >= MAX_CALLS or line.name in shell.endless):
+        shell.endless.add(line.name)
+        state.status = UNKNOWN
+        return [state]
+    # Each of the calls inside each other does what the last one does that is followed.
+    before = state.fork() if again and shell.depth >= MAX_CALLS - 2 else None
     outer, fed = state.arguments, state.stdin
     state.arguments = arguments
     state.stdin = line.stdin
     state.frames.append({})
     shell.deeper(1)
+    shell.calls.append(line.name)
     after = shell.statement(code, body, state)
+    shell.calls.pop()
     shell.deeper(-1)
     for each in after:
         each.leave()
         each.arguments = outer
         each.stdin = fed
         each.signal = None if each.signal == "return" else each.signal
+        if before is not None and line.name in shell.endless:
+            blur(each, before, f"it changes in {line.name}, which calls itself, and how often is not known")
     return after
 
 
