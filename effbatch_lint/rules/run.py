@@ -95,7 +95,7 @@ def _recipe(recipe: Recipe, read: Read) -> Iterator[Finding]:
         verdicts = tuple((target, judge(recipe.batches[0], target)) for target in recipe.targets)
         context = context._replace(verdicts=verdicts)
     for number, batch in enumerate(recipe.batches):
-        yield from _softened(problems(batch, context), recipe, batch)
+        yield from _of_script(problems(batch, context), batch, context)
         for rule in TABLE:
             if rule.needs is None or not _on(rule, read.settings):
                 continue
@@ -104,15 +104,17 @@ def _recipe(recipe: Recipe, read: Read) -> Iterator[Finding]:
                 continue
             if rule.needs == "remarks" and number:
                 continue
-            yield from _softened(rule.check(batch, context), recipe, batch)
+            yield from _of_script(rule.check(batch, context), batch, context)
 
 
-def _softened(found: Iterable[Finding], recipe: Recipe, batch: Batch) -> Iterable[Finding]:
-    if recipe.launch.script is None:
+def _of_script(found: Iterable[Finding], batch: Batch, context: Context) -> Iterable[Finding]:
+    """The findings of a run that a script starts, less what it does on purpose, and no surer than its defaults are."""
+    if context.recipe.launch.script is None:
         return found
-    from effbatch_lint.rules.bare_run import softened  # noqa: PLC0415 - only a script asks for a scheduler's variables
+    from effbatch_lint.rules.bare_run import softened  # noqa: PLC0415 - most runs are started by no script
+    from effbatch_lint.rules.overridden import on_purpose  # noqa: PLC0415 - as above
 
-    return (softened(finding, batch) for finding in found)
+    return (softened(finding, batch) for finding in found if not on_purpose(finding, context.files))
 
 
 def _on(rule: Rule, settings: Settings) -> bool:
