@@ -2,8 +2,8 @@
 
 What it checks
     A key that decides the batch (micro batch, accumulation, a parallel degree, ...) is written twice in the same
-    mapping of a YAML or JSON file, or in one list of flags of a script. Most loaders silently keep the last one; OmegaConf and DeepSpeed refuse, which is
-    an error of its own.
+    mapping of a YAML or JSON file, or in one list of flags of a script. Most loaders silently keep the last one;
+    OmegaConf and DeepSpeed refuse, which is an error of its own.
 
 Why it matters
     The reader sees the first one.
