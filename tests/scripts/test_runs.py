@@ -175,6 +175,21 @@ def test_a_hydra_tree_handed_with_the_script_of_a_program_that_is_elsewhere(
     assert effbatch_lint.check([tmp_path / name for name in ("run.sh", *TREE)]).findings == []
 
 
+def test_of_a_whole_tree_the_primary_of_the_programs_name_is_taken(tmp_path: Path) -> None:
+    """A group's file has defaults of its own, and the same folder a primary of another program."""
+    files = {
+        "configs/train.yaml": "defaults:\n  - _self_\n  - data: d\n  - trainer: default\n",
+        "configs/eval.yaml": "defaults:\n  - _self_\n  - data: d\n  - trainer: default\n",
+        "configs/data/d.yaml": "batch_size: 64\n",
+        "configs/trainer/default.yaml": "_target_: lightning.Trainer\ndevices: 1\naccumulate_grad_batches: 2\nmax_epochs: 3\n",
+        "configs/trainer/ddp.yaml": "defaults:\n  - default\nstrategy: ddp\ndevices: 4\n",
+    }
+    project(tmp_path, {"run.sh": "python src/train.py trainer=ddp data.batch_size=16\n", **files})
+    found = effbatch_lint.explain([tmp_path / name for name in ("run.sh", *files)])
+    (recipe,) = [recipe for recipe in found if recipe.path.endswith("run.sh")]
+    assert recipe.batches[0].effective.value == 16 * 2 * 4
+
+
 RECURSIVE = "walk() { for f in $1/*; do walk $f; done; }\nwalk $DIR\n"
 
 
