@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from effbatch_lint.documents.shell.text import written
-from effbatch_lint.launchers import accelerate, composer, deepspeed, ray, torchrun, words
+from effbatch_lint.launchers import accelerate, composer, deepspeed, ray, stool, torchrun, words
 from effbatch_lint.terms import ONE, Term, product, unknown
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def _launcher(start: Start, module: str) -> Start | None:
             return deepspeed.peel(start)
         case "composer.cli.launcher" | "composer":
             return composer.peel(start)
+        case "lingua.stool":
+            return stool.peel(start)
         case "determined.launch.torch_distributed" | "determined.launch.deepspeed":
             # Determined starts a process per slot; the manifest says how many.
             return start.left(_after_launcher(start))
