@@ -108,7 +108,19 @@ def runs(line: Launched, call: Call) -> list[Candidate]:
     elif composed:
         return composed
     found = _run(line, call)
-    return [] if found is None else [found]
+    if found is None:
+        return []
+    _take_in(found.config, line)
+    return [found]
+
+
+def _take_in(config: Config, line: Launched) -> None:
+    """The engine's file that the launcher hands over is a part of the run, also where the framework reads no number of it."""
+    for option in line.launch.options:
+        named = option.text if option.name.replace("-", "_") in _ENGINE else None
+        document = line.find(named) if named else None
+        if document is not None and document.source.path not in config.files:
+            config.files.append(document.source.path)
 
 
 def _run(line: Launched, call: Call) -> Candidate | None:

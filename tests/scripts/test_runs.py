@@ -190,6 +190,21 @@ def test_of_a_whole_tree_the_primary_of_the_programs_name_is_taken(tmp_path: Pat
     assert recipe.batches[0].effective.value == 16 * 2 * 4
 
 
+def test_the_engines_file_that_a_launcher_hands_over_is_no_recipe_of_its_own(tmp_path: Path) -> None:
+    """open-instruct reads no number of it: accelerate fills it in."""
+    auto = '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "zero_optimization": {"stage": 3}}'
+    line = (
+        "accelerate launch --num_processes 8 --use_deepspeed --deepspeed_config_file z.conf open_instruct/dpo.py "
+        "--mixer_list x 1.0 --per_device_train_batch_size 1 --gradient_accumulation_steps 16\n"
+    )
+    project(tmp_path, {"run.sh": line, "z.conf": auto})
+    found = effbatch_lint.explain([tmp_path / "run.sh", tmp_path / "z.conf"])
+    assert [(Path(recipe.path).name, recipe.as_dict()["framework"]) for recipe in found] == [
+        ("run.sh", "open-instruct")
+    ]
+    assert effbatch_lint.check([tmp_path / "run.sh", tmp_path / "z.conf"], target=128).findings == []
+
+
 RECURSIVE = "walk() { for f in $1/*; do walk $f; done; }\nwalk $DIR\n"
 
 
