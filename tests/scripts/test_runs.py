@@ -205,6 +205,16 @@ def test_the_engines_file_that_a_launcher_hands_over_is_no_recipe_of_its_own(tmp
     assert effbatch_lint.check([tmp_path / "run.sh", tmp_path / "z.conf"], target=128).findings == []
 
 
+def test_a_job_of_pbs_is_a_script(tmp_path: Path) -> None:
+    job = (
+        "#!/bin/bash\n#PBS -l select=4:ngpus=4\nNNODES=$(wc -l < $PBS_NODEFILE)\n"
+        "mpiexec -n $((NNODES*4)) --ppn 4 python train.py --per_device_train_batch_size 4 --output_dir o\n"
+    )
+    project(tmp_path, {"job.pbs": job})
+    (recipe,) = effbatch_lint.explain([tmp_path / "job.pbs"])
+    assert recipe.batches[0].effective.value == 4 * 16
+
+
 RECURSIVE = "walk() { for f in $1/*; do walk $f; done; }\nwalk $DIR\n"
 
 
