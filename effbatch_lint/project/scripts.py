@@ -131,12 +131,17 @@ def _run(line: Launched, call: Call) -> Candidate | None:
     if trainers:
         return _joined(trainers, configs, line, call)
     flags = line.script._replace(kind="shell", roots=[])  # a manifest's own keys are no flags
-    alone = _read(flags, line._replace(missing=tuple(_missing(line))), call)
+    alone = [] if _launcher_divides(line.launch) else _read(flags, line._replace(missing=tuple(_missing(line))), call)
     if alone and alone[0].framework.role == "trainer":
         return alone[0]
     found += [candidate for document in engines for candidate in _read(document, line, call)]
     engine = next((candidate for candidate in found if candidate.framework.role == "engine"), None)
     return engine or next(iter(alone or found), None) or _launcher(line, call)
+
+
+def _launcher_divides(launch: Launch) -> bool:
+    """Accelerate's Megatron-LM engine divides the processes itself; a program for it has a loop of its own, and no Trainer."""
+    return launch.accelerate is not None and launch.accelerate.text("distributed_type") == "MEGATRON_LM"
 
 
 def _composed(line: Launched, call: Call) -> list[Candidate] | Config:
