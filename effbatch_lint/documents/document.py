@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = {
     ".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml",
-    ".sh": "shell", ".bash": "shell", ".slurm": "shell", ".sbatch": "shell",
+    ".sh": "shell", ".bash": "shell", ".slurm": "shell", ".sbatch": "shell", ".pbs": "shell",
 }  # fmt: skip
 
 # The tool's name, and what follows a name that is misspelled.

@@ -38,6 +38,18 @@ SEQUENCE = "sequence_parallel_size"
 TRAINER_MICRO = ("per_device_train_batch_size", "per_gpu_train_batch_size")
 
 
+# What programs call their own batch size of a rank.
+_SIZES = tuple(
+    name
+    for stem in (
+        "batch_size",
+        "micro_batch_size",
+        "batch_size_per_gpu",
+        "batch_size_per_device",
+        "batch_size_per_replica",
+    )
+    for name in (stem, stem.replace("_", "-"))
+)
 _SECTIONS = ("optimizer", "scheduler", "fp16", "bf16")
 
 
@@ -49,15 +61,25 @@ def recognise(config: Config) -> int:
     )  # fmt: skip
     if config.path.endswith((".yaml", ".yml", ".toml")) or config.count(*others):
         return 0
-    if any(config.has(key) and not isinstance(config.node(key), Mapping) for key in _SECTIONS):
+    if not all(_section(config, key) for key in _SECTIONS):
         return 0  # "optimizer": "adamw" is some other program's
     numbers = config.count(BATCH, MICRO, ACCUMULATION)
     rest = config.count(
         "zero_optimization", "fp16", "bf16", "optimizer", "scheduler", "steps_per_print", "gradient_clipping",
         "wall_clock_breakdown", "tensor_parallel", "elasticity", "zero_allow_untested_optimizer",
     )  # fmt: skip
-    own = config.count(MICRO) or _sharded(config) or config.flag("elasticity.enabled") or (numbers and rest)
+    # The flag names the file: its word is enough where a number stands there alone.
+    named = config.has("deepspeed_config") and kind_of(config.path) != "shell"
+    own = config.count(MICRO) or _sharded(config) or config.flag("elasticity.enabled") or (numbers and (rest or named))
     return numbers + rest if own else 0
+
+
+def _section(config: Config, key: str) -> bool:
+    """Whether the file holds a section under the key, if anything; ``--fp16`` of the launch line is the program's own."""
+    entry = config.root.entries.get(key)
+    if entry is None or not config.has(key):
+        return True
+    return isinstance((_in_file(entry, config.path) or entry).value, Mapping)
 
 
 def _sharded(config: Config) -> bool:
@@ -80,6 +102,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
 
 
 def _by_itself(config: Config, world: Term) -> Batch:
+    config, overlaid = _numbers_of_file(config)
     layout, ranks = _layout(config, world)
     batch, micro, accumulation = (_stated(config, key) for key in (BATCH, MICRO, ACCUMULATION))
     if micro is not None and deepspeed_json.is_auto(config, BATCH):
@@ -97,7 +120,7 @@ def _by_itself(config: Config, world: Term) -> Batch:
     if varying is not None:
         return Batch(micro=triple.micro, accumulation=varying, layout=layout, unit="samples", declared=fixed)
     whole = fixed if fixed is None or layout.tensor.value == 1 else exact(fixed, layout.tensor)
-    other = _argument(config, triple.micro, fixed)
+    other = overlaid or _argument(config, triple.micro, fixed)
     return Batch(
         micro=triple.micro,
         accumulation=triple.accumulation,
@@ -116,23 +139,46 @@ def _by_itself(config: Config, world: Term) -> Batch:
     )
 
 
+def _numbers_of_file(config: Config) -> tuple[Config, Problem | None]:
+    """The file's own numbers, and a flag of the program that has the name of one and another value.
+
+    DeepSpeed reads its file (deepspeed.initialize(config=...)), and no flag beside ``--deepspeed_config``.
+    """
+    entries, found = dict(config.root.entries), None
+    for key in (BATCH, MICRO, ACCUMULATION):
+        entry = config.root.entries.get(key)
+        own = None if entry is None or entry.note is not None else _in_file(entry, config.path)
+        if own is None or own is entry:
+            continue
+        argument, entries[key] = config.integer(key), own
+        stated = config.over(Mapping({key: own}, config.root.span)).integer(key)
+        if argument.known and stated.known and argument.value != stated.value:
+            found = found or _untied(argument, f"{key} {shown(stated.value)}", stated)
+    return config.over(Mapping(entries, config.root.span)), found
+
+
 def _argument(config: Config, micro: Term, fixed: Term | None) -> Problem | None:
     """A batch size among the arguments of a program that is not known, which is none of the file's numbers.
 
-    Nothing ties the two: a loader that the program builds takes the argument, one that DeepSpeed builds the file's.
+    A loader that the program builds takes the argument, one that DeepSpeed builds the file's.
     """
-    key = config.present("batch_size", "batch-size")
+    key = config.present(*_SIZES)
     if key is None or not micro.known:
         return None
     argument = config.integer(key)
     if not argument.known or argument.value in (micro.value, None if fixed is None else fixed.value):
         return None
     numbers = f"{MICRO} {shown(micro.value)}" + (f" and {BATCH} {shown(fixed.value)}" if fixed is not None else "")
+    return _untied(argument, numbers, micro)
+
+
+def _untied(argument: Term, numbers: str, stated: Term) -> Problem:
     return Problem(
         "EB301",
-        f"the program is given --{key} {shown(argument.value)}, and DeepSpeed's file has {numbers}: nothing ties the two",
-        (argument, micro),
-        help=f"give the program {shown(micro.value)}, or read the number from the file",
+        f"the program is given --{argument.key} {shown(argument.value)}, and DeepSpeed's file has {numbers}: nothing ties "
+        "the two",
+        (argument, stated),
+        help=f"give the program {shown(stated.value)}, or read the number from the file",
     )
 
 

@@ -28,12 +28,18 @@ _OWN = (
     "distributed.dp_replicate", "distributed.selective_activation_checkpointing",
 )  # fmt: skip
 _ENOUGH = 4
+_PROGRAMS = tuple(f"apps.{app}.train" for app in ("main", "mamba", "fastRNN", "mtp", "aunet"))
 
 
 def recognise(config: Config) -> int:
     """A batch of packed rows, and four of lingua's own keys beside it."""
     own = config.count(*_OWN)
     return own + config.count("data.batch_size", "data.seq_len") if config.has("data") and own >= _ENOUGH else 0
+
+
+def starts(launch: Launch) -> bool:
+    """Lingua's programs, which all train so: ``apps.main.train``, ``apps.mamba.train``."""
+    return (launch.program or "").replace("/", ".").removesuffix(".py") in _PROGRAMS
 
 
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
@@ -115,6 +121,7 @@ FRAMEWORK = Framework(
         "facebookresearch/lingua lingua/distributed.py (DistributedArgs, get_device_mesh)",
     ),
     recognise=recognise,
+    starts=starts,
     read=read,
     dialect="omegaconf",
 )

@@ -93,6 +93,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "fairseq": ("fairseq-train", "fairseq-hydra-train", "fairseq_cli"),
     "gpt_neox": ("deepy",),
     "kohya": ("train_network", "train_control_net", "train_textual_inversion", "_train.py"),
+    "lingua": tuple(f"apps{at}{app}{at}train" for app in ("main", "mamba", "fastRNN", "mtp", "aunet") for at in "./"),
     "litgpt": ("litgpt",),
     "llm_foundry": ("composer",),
     "maxtext": ("maxtext.", "maxtext/", "MaxText.", "MaxText/"),

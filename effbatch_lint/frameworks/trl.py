@@ -53,6 +53,9 @@ _OTHERS = (
 # The task itself may be an argument of the launch script.
 _SCRIPT = re.compile(r"(?:^|/)(?:scripts|open_r1)/(?:sft|dpo|orpo|cpo|kto|grpo|rloo|reward|\$\{?\w+\}?)\.py")
 
+# ... and tells what an example is, where no key does: `trl dpo`, scripts/run_dpo.py, trl.scripts.dpo.
+_TASK = re.compile(r"(?:^|[/. ])(?:run_)?(dpo|orpo|cpo|reward|reward_modeling|grpo|rloo)(?:_vlm|_lora)?(?:\.py)?$")
+
 
 def recognise(config: Config) -> int:
     """A batch key of TrainingArguments beside keys that trl's trainers and scripts added."""
@@ -77,9 +80,19 @@ def starts(launch: Launch) -> bool:
 def read(config: Config, launch: Launch) -> Iterator[Batch]:
     """One batch; for completions also what one rollout must hold."""
     config = undashed(config)
-    example = _limited(config, example_of(config))
+    example = _limited(config, _of_task(launch, example_of(config)))
     batch = trainer_batch(config, launch, example)
     yield batch._replace(problems=(*batch.problems, *trl_checks.of(config, batch)))
+
+
+def _of_task(launch: Launch, example: Example) -> Example:
+    """The example of the program's task; the keys say more where they say anything."""
+    task = _TASK.search(launch.program or "")
+    if task is None or example.unit not in ("samples", "sequences"):
+        return example
+    if task[1] in ("grpo", "rloo"):
+        return Example("completions")
+    return Example("pairs", 2, example.length)
 
 
 def _limited(config: Config, example: Example) -> Example:

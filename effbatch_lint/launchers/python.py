@@ -10,10 +10,13 @@ import re
 from typing import TYPE_CHECKING
 
 from effbatch_lint.documents.shell.text import written
-from effbatch_lint.launchers import accelerate, composer, deepspeed, ray, torchrun, words
+from effbatch_lint.launchers import accelerate, composer, deepspeed, ray, stool, torchrun, words
 from effbatch_lint.terms import ONE, Term, product, unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from effbatch_lint.documents.shell.text import Text
     from effbatch_lint.launch import Launch
     from effbatch_lint.launchers.start import Start
 
@@ -53,7 +56,20 @@ def peel(start: Start) -> Start | Launch | None:
         visible = start.visible()
         world = visible or unknown("the hostfile and the number of devices are stated in gpt-neox's own config files")
         return start._replace(launcher="deepy", devices=visible, world_size=world).launch(rest[1].display, rest[2:])
+    elif name.rpartition("/")[2] == "xla_spawn.py":
+        return _xla_spawn(start, rest)
     return _launch(start, name, rest)
+
+
+def _xla_spawn(start: Start, rest: Sequence[Text]) -> Start | None:
+    """The launcher of transformers for TPUs: a process per core (examples/pytorch/xla_spawn.py)."""
+    found = words.options(rest[1:])
+    cores = found.term("num-cores") or Term(1, "default", (), "xla_spawn's default", None, "--num_cores")
+    if not found.rest:
+        return None
+    return start.left((written("python"), *found.rest))._replace(
+        launcher="xla_spawn", nodes=ONE, devices=cores, world_size=cores, processes=cores, options=found.arguments()
+    )
 
 
 def _launcher(start: Start, module: str) -> Start | None:
@@ -68,6 +84,8 @@ def _launcher(start: Start, module: str) -> Start | None:
             return deepspeed.peel(start)
         case "composer.cli.launcher" | "composer":
             return composer.peel(start)
+        case "lingua.stool":
+            return stool.peel(start)
         case "determined.launch.torch_distributed" | "determined.launch.deepspeed":
             # Determined starts a process per slot; the manifest says how many.
             return start.left(_after_launcher(start))

@@ -237,7 +237,7 @@ def _nested(start: Start, depth: int) -> Iterator[Launch]:
             if start.command.stdin is not None:
                 yield from _followed(start, start.command.stdin, start.job.source, [], depth)
             return
-    if is_shell or rest[0].chars.endswith((".sh", ".bash", ".slurm", ".sbatch")):
+    if is_shell or rest[0].chars.endswith((".sh", ".bash", ".slurm", ".sbatch", ".pbs")):
         yield from _script(start, rest, depth)
 
 

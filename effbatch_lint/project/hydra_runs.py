@@ -5,7 +5,8 @@ config_name=...)``, which is read and never run. Source: hydra/main.py and hydra
 ``--config-path`` and the decorator's path start from the program's folder; ``--config-dir`` from the working folder).
 
 A program that is not in the project says nothing of its tree. A primary config of the same call is then taken for it,
-when it is the only one of that name (of any, where the line names none) and takes every word of the line.
+when it is the only one of that name (where the line names none: the only one, or the only one with the program's name) and
+takes every word of the line.
 """
 
 from __future__ import annotations
@@ -168,10 +169,20 @@ def _handed(line: Launched, handed: Sequence[str]) -> tuple[list[str], str] | No
     if not line.launch.arguments:
         return None  # nothing says that it is a program of Hydra's
     primaries = [path for path in handed if kind_of(path) == "yaml" and _is_primary(line.project, path)]
+    # A file below another primary's folder is one of its groups, though it has defaults of its own.
+    folders = tuple({os.path.join(os.path.dirname(path), "") for path in primaries})
+    primaries = [path for path in primaries if not any(_below(path, folder) for folder in folders)]
+    if len(primaries) > 1:
+        stem = os.path.basename(line.launch.program or "").removesuffix(".py").rpartition(".")[2]
+        primaries = [path for path in primaries if os.path.splitext(os.path.basename(path))[0] == stem]
     if len(primaries) != 1:
         return None
     folder, name = os.path.split(primaries[0])
     return [folder], name
+
+
+def _below(path: str, folder: str) -> bool:
+    return path.startswith(folder) and os.path.dirname(path) != os.path.dirname(folder)
 
 
 def _is_primary(files: Files, path: str) -> bool:

@@ -125,7 +125,19 @@ def runs(line: Launched, call: Call) -> list[Candidate]:
     elif composed:
         return composed
     found = _run(line, call)
-    return [] if found is None else [found]
+    if found is None:
+        return []
+    _take_in(found.config, line)
+    return [found]
+
+
+def _take_in(config: Config, line: Launched) -> None:
+    """The engine's file that the launcher hands over is a part of the run, also where the framework reads no number of it."""
+    for option in line.launch.options:
+        named = option.text if option.name.replace("-", "_") in _ENGINE else None
+        document = line.find(named) if named else None
+        if document is not None and document.source.path not in config.files:
+            config.files.append(document.source.path)
 
 
 def _run(line: Launched, call: Call) -> Candidate | None:
@@ -136,12 +148,17 @@ def _run(line: Launched, call: Call) -> Candidate | None:
     if trainers:
         return _joined(trainers, configs, line, call)
     flags = line.script._replace(kind="shell", roots=[])  # a manifest's own keys are no flags
-    alone = _read(flags, line._replace(missing=tuple(_missing(line))), call)
+    alone = [] if _launcher_divides(line.launch) else _read(flags, line._replace(missing=tuple(_missing(line))), call)
     if alone and alone[0].framework.role == "trainer":
         return alone[0]
     found += [candidate for document in engines for candidate in _read(document, line, call)]
     engine = next((candidate for candidate in found if candidate.framework.role == "engine"), None)
     return engine or next(iter(alone or found), None) or _launcher(line, call)
+
+
+def _launcher_divides(launch: Launch) -> bool:
+    """Accelerate's Megatron-LM engine divides the processes itself; a program for it has a loop of its own, and no Trainer."""
+    return launch.accelerate is not None and launch.accelerate.text("distributed_type") == "MEGATRON_LM"
 
 
 def _composed(line: Launched, call: Call) -> list[Candidate] | Config:

@@ -61,6 +61,8 @@ def judge(batch: Batch, target: Target) -> Verdict:
     elif unit in GENERIC and batch.unit in GENERIC:
         unit = batch.unit
     elif unit != batch.unit:
+        if batch.unit == "tokens" and computed.value is not None and target.quantity.meets(computed.value):
+            return Verdict("unit", computed, unit, mixed="tokens")
         reason = f"this batch is counted in {batch.unit}, not in {unit}"
         return Verdict("unverifiable", unknown(reason), unit)
     return _compare(batch, target, computed, unit)

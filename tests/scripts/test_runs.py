@@ -175,6 +175,46 @@ def test_a_hydra_tree_handed_with_the_script_of_a_program_that_is_elsewhere(
     assert effbatch_lint.check([tmp_path / name for name in ("run.sh", *TREE)]).findings == []
 
 
+def test_of_a_whole_tree_the_primary_of_the_programs_name_is_taken(tmp_path: Path) -> None:
+    """A group's file has defaults of its own, and the same folder a primary of another program."""
+    files = {
+        "configs/train.yaml": "defaults:\n  - _self_\n  - data: d\n  - trainer: default\n",
+        "configs/eval.yaml": "defaults:\n  - _self_\n  - data: d\n  - trainer: default\n",
+        "configs/data/d.yaml": "batch_size: 64\n",
+        "configs/trainer/default.yaml": "_target_: lightning.Trainer\ndevices: 1\naccumulate_grad_batches: 2\nmax_epochs: 3\n",
+        "configs/trainer/ddp.yaml": "defaults:\n  - default\nstrategy: ddp\ndevices: 4\n",
+    }
+    project(tmp_path, {"run.sh": "python src/train.py trainer=ddp data.batch_size=16\n", **files})
+    found = effbatch_lint.explain([tmp_path / name for name in ("run.sh", *files)])
+    (recipe,) = [recipe for recipe in found if recipe.path.endswith("run.sh")]
+    assert recipe.batches[0].effective.value == 16 * 2 * 4
+
+
+def test_the_engines_file_that_a_launcher_hands_over_is_no_recipe_of_its_own(tmp_path: Path) -> None:
+    """open-instruct reads no number of it: accelerate fills it in."""
+    auto = '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "zero_optimization": {"stage": 3}}'
+    line = (
+        "accelerate launch --num_processes 8 --use_deepspeed --deepspeed_config_file z.conf open_instruct/dpo.py "
+        "--mixer_list x 1.0 --per_device_train_batch_size 1 --gradient_accumulation_steps 16\n"
+    )
+    project(tmp_path, {"run.sh": line, "z.conf": auto})
+    found = effbatch_lint.explain([tmp_path / "run.sh", tmp_path / "z.conf"])
+    assert [(Path(recipe.path).name, recipe.as_dict()["framework"]) for recipe in found] == [
+        ("run.sh", "open-instruct")
+    ]
+    assert effbatch_lint.check([tmp_path / "run.sh", tmp_path / "z.conf"], target=128).findings == []
+
+
+def test_a_job_of_pbs_is_a_script(tmp_path: Path) -> None:
+    job = (
+        "#!/bin/bash\n#PBS -l select=4:ngpus=4\nNNODES=$(wc -l < $PBS_NODEFILE)\n"
+        "mpiexec -n $((NNODES*4)) --ppn 4 python train.py --per_device_train_batch_size 4 --output_dir o\n"
+    )
+    project(tmp_path, {"job.pbs": job})
+    (recipe,) = effbatch_lint.explain([tmp_path / "job.pbs"])
+    assert recipe.batches[0].effective.value == 4 * 16
+
+
 RECURSIVE = "walk() { for f in $1/*; do walk $f; done; }\nwalk $DIR\n"
 
 

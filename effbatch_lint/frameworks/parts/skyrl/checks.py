@@ -1,16 +1,15 @@
 """What SkyRL refuses before its first optimizer step.
 
 Upstream: NovaSky-AI/SkyRL, skyrl/train/utils/utils.py (validate_cfg, validate_generator_cfg,
-validate_megatron_cfg), skyrl/train/trainer.py (_remove_tail_data), skyrl/train/fully_async_trainer.py,
-skyrl/train/config/config.py (from_cli_overrides).
+validate_megatron_cfg), skyrl/train/fully_async_trainer.py, skyrl/train/config/config.py (from_cli_overrides).
 """
 
 from __future__ import annotations
 
-from math import gcd, lcm
 from typing import TYPE_CHECKING
 
-from effbatch_lint.frameworks.parts.skyrl.layout import layout_of, placed
+from effbatch_lint.frameworks.parts.skyrl.layout import placed
+from effbatch_lint.frameworks.parts.skyrl.rollout import has_reference, rollout_checks
 from effbatch_lint.frameworks.parts.skyrl.steps import refused
 from effbatch_lint.terms import product, shown, unknown
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from effbatch_lint.batch import Layout, Problem
     from effbatch_lint.compose.config import Config
     from effbatch_lint.launch import Launch
-    from effbatch_lint.terms import Term
 
 _ENGINE = "generator.inference_engine"
 _COLOCATE = "trainer.placement.colocate_all"
@@ -46,7 +44,7 @@ def run_checks(config: Config, launch: Launch, policy: Layout) -> Iterator[Probl
                 config.place("trainer.strategy"),
                 help="set trainer.strategy=fsdp, or train without a critic",
             )
-    yield from _replicas_of_all(config, launch, policy)
+    yield from rollout_checks(config, launch, policy)
     yield from _shared_devices(config, policy)
     yield from _input(config)
     if config.flag("trainer.fully_async.enabled") or "fully_async" in (launch.program or ""):
@@ -89,64 +87,10 @@ def _prefixes(launch: Launch) -> Iterator[Problem]:
             )
 
 
-def _replicas_of_all(config: Config, launch: Launch, policy: Layout) -> Iterator[Problem]:
-    """A rollout must reach every replica of policy and reference, whichever are more."""
-    rollout = config.integer("trainer.train_batch_size", default=1024)
-    samples = config.integer("generator.n_samples_per_prompt", default=5)
-    collected = product(rollout, samples)
-    counts = [policy.replicas.value]
-    if _has_reference(config):
-        counts.append(layout_of(config, "ref", product(*placed(config, "ref"))).replicas.value)
-    known = [int(count) for count in counts if count]
-    least = lcm(*known)
-    if collected.value is not None and len(known) == len(counts) and collected.value < least:
-        yield refused(
-            "EB302",
-            f"a rollout of {shown(rollout.value)} prompts x {shown(samples.value)} = {shown(collected.value)} completions is "
-            f"less than {shown(least)}, the least common multiple of the models' replicas",
-            rollout,
-            samples,
-            policy.world,
-            help=f"collect {shown(least)} completions or more",
-        )
-    elif rollout.value and samples.value and len(known) == len(counts):
-        yield from _tail(config, launch, rollout, samples, least)
-
-
-def _tail(config: Config, launch: Launch, rollout: Term, samples: Term, least: int) -> Iterator[Problem]:
-    """Prompts beyond a whole share of every model's replicas are dropped, and then the rollout is no longer whole.
-
-    ``_remove_tail_data`` drops them; ``compute_prompt_mini_batch_boundaries`` asserts ``train_batch_size`` prompts (the
-    package skyrl_train did not, and stops only where nothing is left). The fully asynchronous trainer drops none.
-    """
-    asynchronous = config.flag("trainer.fully_async.enabled") or "fully_async" in (launch.program or "")
-    if asynchronous or config.text("trainer.algorithm.dynamic_sampling.type") not in (None, "null"):
-        return
-    stride = least // gcd(least, int(samples.value or 1))
-    kept = int(rollout.value or 0) // stride * stride
-    if kept == rollout.value or (kept and not (launch.program or "").startswith("skyrl.")):
-        return
-    yield refused(
-        "EB302",
-        f"of {shown(rollout.value)} prompts x {shown(samples.value)} completions only {shown(kept)} prompts can be spread "
-        f"evenly over {shown(least)} replicas, the least common multiple of the models': the others are dropped, and "
-        + ("the step stops at the number that is missing" if kept else "nothing is left to train on"),
-        rollout,
-        samples,
-        help=f"set {rollout.key} to a multiple of {shown(stride)}",
-    )
-
-
-def _has_reference(config: Config) -> bool:
-    return config.flag("trainer.algorithm.use_kl_loss", default=True) or config.flag(
-        "trainer.algorithm.use_kl_in_reward"
-    )
-
-
 def _shared_devices(config: Config, policy: Layout) -> Iterator[Problem]:
     """Models on the same devices have the same number of them. Engines that are not stated may come with ``$@``."""
     if not config.flag(_COLOCATE, default=True):
-        if config.flag("trainer.placement.colocate_policy_ref", default=True) and _has_reference(config):
+        if config.flag("trainer.placement.colocate_policy_ref", default=True) and has_reference(config):
             yield from _unequal(config)
         return
     engines = config.integer(f"{_ENGINE}.num_engines", "generator.num_inference_engines")
