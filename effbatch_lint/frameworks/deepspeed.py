@@ -21,14 +21,16 @@ from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Layout, Problem
 from effbatch_lint.documents.document import kind_of
-from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, leaves
+from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.deepspeed import json as deepspeed_json
-from effbatch_lint.frameworks.parts.deepspeed.json import ACCUMULATION, BATCH, MICRO
+from effbatch_lint.frameworks.parts.deepspeed.flags import argument_of_program, as_written, in_file, numbers_of_file
+from effbatch_lint.frameworks.parts.deepspeed.json import ACCUMULATION, BATCH, MICRO, origins
+from effbatch_lint.frameworks.parts.deepspeed.start_checks import start_checks
 from effbatch_lint.frameworks.parts.deepspeed.triple import complete
 from effbatch_lint.frameworks.parts.trainer import deepspeed as trainer_deepspeed
 from effbatch_lint.frameworks.parts.trainer.layout import trainer_layout
-from effbatch_lint.terms import Origin, Term, default, exact, near, ratio, shown, unknown
+from effbatch_lint.terms import Term, default, exact, near, ratio, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
@@ -38,18 +40,6 @@ SEQUENCE = "sequence_parallel_size"
 TRAINER_MICRO = ("per_device_train_batch_size", "per_gpu_train_batch_size")
 
 
-# What programs call their own batch size of a rank.
-_SIZES = tuple(
-    name
-    for stem in (
-        "batch_size",
-        "micro_batch_size",
-        "batch_size_per_gpu",
-        "batch_size_per_device",
-        "batch_size_per_replica",
-    )
-    for name in (stem, stem.replace("_", "-"))
-)
 _SECTIONS = ("optimizer", "scheduler", "fp16", "bf16")
 
 
@@ -79,7 +69,7 @@ def _section(config: Config, key: str) -> bool:
     entry = config.root.entries.get(key)
     if entry is None or not config.has(key):
         return True
-    return isinstance((_in_file(entry, config.path) or entry).value, Mapping)
+    return isinstance((in_file(entry, config.path) or entry).value, Mapping)
 
 
 def _sharded(config: Config) -> bool:
@@ -102,7 +92,7 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
 
 
 def _by_itself(config: Config, world: Term) -> Batch:
-    config, overlaid = _numbers_of_file(config)
+    config, overlaid = numbers_of_file(config)
     layout, ranks = _layout(config, world)
     batch, micro, accumulation = (_stated(config, key) for key in (BATCH, MICRO, ACCUMULATION))
     if micro is not None and deepspeed_json.is_auto(config, BATCH):
@@ -112,7 +102,7 @@ def _by_itself(config: Config, world: Term) -> Batch:
     if config.flag("autotuning.enabled"):
         tuned = unknown(
             "autotuning is enabled: DeepSpeed tries micro batches, and runs with the fastest",
-            *_origins(config, "autotuning.enabled"),
+            *origins(config, "autotuning.enabled"),
             key=MICRO,
         )
         return Batch(micro=tuned, accumulation=triple.accumulation, layout=layout, unit="samples", declared=fixed)
@@ -120,7 +110,7 @@ def _by_itself(config: Config, world: Term) -> Batch:
     if varying is not None:
         return Batch(micro=triple.micro, accumulation=varying, layout=layout, unit="samples", declared=fixed)
     whole = fixed if fixed is None or layout.tensor.value == 1 else exact(fixed, layout.tensor)
-    other = overlaid or _argument(config, triple.micro, fixed)
+    other = overlaid or argument_of_program(config, triple.micro, fixed)
     return Batch(
         micro=triple.micro,
         accumulation=triple.accumulation,
@@ -129,56 +119,11 @@ def _by_itself(config: Config, world: Term) -> Batch:
         global_batch=whole if other is None else unknown(other.message, *other.terms[0].origins),
         declared=deepspeed_json.declared(config),
         problems=(
-            *_repeated(config),
-            *_texts(config),
-            *_incomplete(config),
+            *start_checks(config),
             *triple.problems,
             *(() if other is None else (other,)),
         )
         or tuple(deepspeed_json.copies_counted(config)),
-    )
-
-
-def _numbers_of_file(config: Config) -> tuple[Config, Problem | None]:
-    """The file's own numbers, and a flag of the program that has the name of one and another value.
-
-    DeepSpeed reads its file (deepspeed.initialize(config=...)), and no flag beside ``--deepspeed_config``.
-    """
-    entries, found = dict(config.root.entries), None
-    for key in (BATCH, MICRO, ACCUMULATION):
-        entry = config.root.entries.get(key)
-        own = None if entry is None or entry.note is not None else _in_file(entry, config.path)
-        if own is None or own is entry:
-            continue
-        argument, entries[key] = config.integer(key), own
-        stated = config.over(Mapping({key: own}, config.root.span)).integer(key)
-        if argument.known and stated.known and argument.value != stated.value:
-            found = found or _untied(argument, f"{key} {shown(stated.value)}", stated)
-    return config.over(Mapping(entries, config.root.span)), found
-
-
-def _argument(config: Config, micro: Term, fixed: Term | None) -> Problem | None:
-    """A batch size among the arguments of a program that is not known, which is none of the file's numbers.
-
-    A loader that the program builds takes the argument, one that DeepSpeed builds the file's.
-    """
-    key = config.present(*_SIZES)
-    if key is None or not micro.known:
-        return None
-    argument = config.integer(key)
-    if not argument.known or argument.value in (micro.value, None if fixed is None else fixed.value):
-        return None
-    numbers = f"{MICRO} {shown(micro.value)}" + (f" and {BATCH} {shown(fixed.value)}" if fixed is not None else "")
-    return _untied(argument, numbers, micro)
-
-
-def _untied(argument: Term, numbers: str, stated: Term) -> Problem:
-    return Problem(
-        "EB301",
-        f"the program is given --{argument.key} {shown(argument.value)}, and DeepSpeed's file has {numbers}: nothing ties "
-        "the two",
-        (argument, stated),
-        help=f"give the program {shown(stated.value)}, or read the number from the file",
     )
 
 
@@ -205,52 +150,8 @@ def _layout(config: Config, world: Term) -> tuple[Layout, Term]:
 def _stated(config: Config, key: str) -> Term | None:
     if deepspeed_json.is_auto(config, key):
         reason = f'{key} is "auto": HF Trainer or accelerate fills it in, and their arguments are not given'
-        return unknown(reason, *_origins(config, key), key=key)
+        return unknown(reason, *origins(config, key), key=key)
     return deepspeed_json.stated(config, key)
-
-
-def _repeated(config: Config) -> Iterator[Problem]:
-    """DeepSpeed's loader refuses a key that stands twice; HF Trainer's and accelerate's ("auto") take the last one."""
-    if any(isinstance(e.value, Scalar) and e.value.text == "auto" for _, e in leaves(config.root)):
-        return
-    holders = (config.root, *(e.value for _, e in leaves(config.root) if isinstance(e.value, Mapping)))
-    for earlier in (entry for holder in holders for entry in holder.duplicates):
-        if earlier.value.span is None or earlier.value.span.path != config.path:
-            continue
-        yield Problem(
-            "EB304",
-            f"the key {earlier.key} stands twice, and DeepSpeed takes no file with a repeated key",
-            (unknown(f"{earlier.key} stands twice", Origin(earlier.span, earlier.key), key=earlier.key),),
-            refuses=True,
-            help="remove one of them",
-        )
-        return
-
-
-def _incomplete(config: Config) -> Iterator[Problem]:
-    """DeepSpeed asserts that one of the two is there; a file without them is no fault where the program adds one."""
-    if not config.has(BATCH, MICRO):
-        key = config.present(ACCUMULATION, "zero_optimization") or BATCH
-        message = (
-            f"neither {BATCH} nor {MICRO} is set: DeepSpeed stops at this file, unless the program adds one of them"
-        )
-        yield Problem(
-            "EB903", message, (unknown("no batch", *_origins(config, key), key=key),), help=f"set {MICRO}, or {BATCH}"
-        )
-
-
-def _texts(config: Config) -> Iterator[Problem]:
-    """A number in quotation marks is a TypeError in the first comparison."""
-    for key in (BATCH, MICRO, ACCUMULATION):
-        text = deepspeed_json.digits_as_text(config, key)
-        if text is not None:
-            yield Problem(
-                "EB304",
-                f'{key} is the text "{text}", and DeepSpeed computes with numbers only',
-                (unknown("a text, and no number", *_origins(config, key), key=key),),
-                refuses=True,
-                help=f'write it without quotation marks: "{key}": {text}',
-            )
 
 
 def _varying(config: Config) -> Term | None:
@@ -261,12 +162,12 @@ def _varying(config: Config) -> Term | None:
         key, reason = "data_efficiency.data_sampling.dynamic_batching", "dynamic batching changes the samples per step"
     else:
         return None
-    return unknown(f"{key}: {reason}", *_origins(config, key), key=ACCUMULATION)
+    return unknown(f"{key}: {reason}", *origins(config, key), key=ACCUMULATION)
 
 
 def _through_trainer(config: Config, world: Term) -> Batch:
     """HF Trainer's arguments lie over the file: they fill "auto", and a number that differs stops the run."""
-    json = _as_written(config)
+    json = as_written(config)
     micro = config.integer(*TRAINER_MICRO)
     accumulation = deepspeed_json.stated(config, ACCUMULATION) or default(1, ACCUMULATION)
     layout = trainer_layout(
@@ -283,25 +184,6 @@ def _through_trainer(config: Config, world: Term) -> Batch:
         or tuple(deepspeed_json.copies_counted(json)),
         profile="filled in by HF Trainer",
     )
-
-
-def _as_written(config: Config) -> Config:
-    """The file without the flags that were laid over its top level, for Trainer compares the two."""
-    entries = {key: _in_file(entry, config.path) for key, entry in config.root.entries.items()}
-    return config.over(Mapping({key: entry for key, entry in entries.items() if entry is not None}, config.root.span))
-
-
-def _in_file(entry: Entry, path: str) -> Entry | None:
-    def own(candidate: Entry) -> bool:
-        span = candidate.value.span
-        return candidate.note is None and (span is None or span.path == path)
-
-    return next((candidate for candidate in (entry, *entry.previous) if own(candidate)), None)
-
-
-def _origins(config: Config, key: str) -> tuple[Origin, ...]:
-    origin = config.origin(key)
-    return () if origin is None else (origin,)
 
 
 FRAMEWORK = Framework(

@@ -15,6 +15,7 @@ from effbatch_lint.terms import ONE, Term, exact, shown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
+    from effbatch_lint.terms import Origin
 
 BATCH = "train_batch_size"
 MICRO = "train_micro_batch_size_per_gpu"
@@ -65,3 +66,9 @@ def copies_counted(config: Config) -> Iterator[Problem]:
             (batch, tensor),
             help=f"count {shown(samples.value)} samples per step; {BATCH} has to stay {shown(batch.value)} for DeepSpeed",
         )
+
+
+def origins(config: Config, key: str) -> tuple[Origin, ...]:
+    """Where a key stands, if anywhere."""
+    origin = config.origin(key)
+    return () if origin is None else (origin,)
