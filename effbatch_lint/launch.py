@@ -88,6 +88,7 @@ class Launch(NamedTuple):
         written: files that the script writes before it, by the name that it uses.
         directory: the folder in which it runs, when the script goes to one.
         numbers: the script's variables that hold a whole number at its end (``GLOBAL_BATCH_SIZE=1024``), by name.
+        cut_off: what follows the line as a command of its own, and begins with a flag: a continuation is missing.
         unset: words of the program's line that are variables nobody gave, and may hold any flags (``${EXTRA_ARGS[@]}``).
     """
 
@@ -111,6 +112,7 @@ class Launch(NamedTuple):
     directory: Text | None = None
     numbers: Mapping[str, Term] = {}
     unset: tuple[str, ...] = ()
+    cut_off: Text | None = None
 
     @property
     def bare(self) -> bool:

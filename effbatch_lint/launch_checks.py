@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from effbatch_lint.batch import Batch, Problem
-from effbatch_lint.terms import Term, product, shown
+from effbatch_lint.terms import Origin, Term, product, shown, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,7 @@ def checked(batch: Batch, launch: Launch, declared: Term | None, *, alone: bool)
         *_allocated(launch, alone=alone),
         *_one_of_many(launch),
         *_left_over(launch),
+        *_cut_off(launch),
         *_truncated(batch),
     )
     return batch._replace(problems=(*batch.problems, *found)) if found else batch
@@ -105,6 +106,21 @@ def _left_over(launch: Launch) -> Iterator[Problem]:
         f"{shown(each * machines.value)} processes in all",
         (processes, machines),
         help=f"write num_processes: {each * machines.value}, or a multiple of {shown(machines.value)}",
+    )
+
+
+def _cut_off(launch: Launch) -> Iterator[Problem]:
+    """A line that does not go on where its author thinks so: what follows is another command, which bash does not find."""
+    flag = launch.cut_off
+    if flag is None:
+        return
+    name = flag.display
+    where = tuple(Origin(span, name) for span in flag.spans)
+    yield Problem(
+        "EB305",
+        f"{name} is no part of the command: the line before it does not end in a backslash",
+        (unknown("it is another command", *where, key=name),),
+        help="end that line in a backslash, with no comment and no blank behind it",
     )
 
 

@@ -28,6 +28,7 @@ from effbatch_lint.launchers import (
     wrappers,
     xpk,
 )
+from effbatch_lint.launchers.cut_off import cut_off
 from effbatch_lint.launchers.start import Job, Said, Start
 from effbatch_lint.source import Source, Unreadable, decode
 
@@ -120,7 +121,7 @@ def started(
         handed_over = upstream_scripts.sourced(job, followed.variables)
         found.extend(() if handed_over is None else (handed_over,))
     numbers = words.numbers(followed.variables)
-    kept = [launch._replace(numbers=numbers) for launch in _distinct(found)]
+    kept = [launch._replace(numbers=numbers) for launch in _distinct(cut_off(found, followed.commands))]
     beside = frozenset(command.span for command in followed.commands if command.background and command.name in _STEPS)
     return Started(kept, problems, followed.files, followed.variables, followed.directives, beside)
 
