@@ -33,7 +33,9 @@ class Launched(NamedTuple):
         text: the program and the names of its flags, in which the frameworks' words are looked for.
         missing: configs that the line names and the project does not hold: (section that they fill, name).
         alone: whether the script starts nothing else in the same run.
-        again: the run of the same line, of the script followed again with a further word (``env:NNODES=8``).
+        again: the run of the same line, of the script followed again with a further word (``env:NNODES=8``); with None,
+            of the script as it stands, where what hangs on its number of devices is not known.
+        sizes: the devices of all launches of the script, where they are known.
     """
 
     launch: Launch
@@ -42,7 +44,8 @@ class Launched(NamedTuple):
     text: str
     missing: tuple[tuple[str, str], ...] = ()
     alone: bool = True
-    again: Callable[[str], Candidate | None] | None = None
+    again: Callable[[str | None], Candidate | None] | None = None
+    sizes: frozenset[int] = frozenset()
 
     @property
     def files(self) -> tuple[str, ...]:

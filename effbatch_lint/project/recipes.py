@@ -53,7 +53,7 @@ def _recipes(
     declared = (described.world_sizes if described is not None else ()) or (
         in_file.world_sizes if in_file is not None else ()
     )
-    chosen, contradicted = world_sizes(options.world_sizes, declared, _launch(candidate), settings.world_sizes)
+    chosen, contradicted = world_sizes(options.world_sizes, declared, candidate, settings.world_sizes)
     # Settings that override a config describe a variant of it: what the file declares is said of the file as it stands.
     variant = described is not None and bool(described.overrides and described.targets)
     targets = (

@@ -17,6 +17,7 @@ from effbatch_lint.launchers import script
 from effbatch_lint.launchers.written import find
 from effbatch_lint.project import candidates as of_documents
 from effbatch_lint.project import launched as launch_lines
+from effbatch_lint.project.on_devices import doubted
 from effbatch_lint.project.one_run import merged
 from effbatch_lint.recipe import Recipe
 
@@ -63,19 +64,26 @@ def candidates(document: Document, call: Call, read: Read) -> list[Candidate]:
 
 def _runs(started: Started, document: Document, call: Call) -> list[Candidate]:
     found: list[Candidate] = []
+    sizes = frozenset(size for launch in started.launches if isinstance(size := launch.world_size.value, int))
     for launch in started.launches:
-        line = launch_lines.of(launch, document, call.files)._replace(alone=not started.beside - {launch.span})
+        line = launch_lines.of(launch, document, call.files)
+        line = line._replace(alone=not started.beside - {launch.span}, sizes=sizes)
         for number, candidate in enumerate(runs(line, call)):
             again = partial(_again, document, call, (launch.span, number))
             found.append(candidate._replace(launched=(candidate.launched or line)._replace(again=again)))
     return found
 
 
-def _again(document: Document, call: Call, which: tuple[Span | None, int], word: str) -> Candidate | None:
-    """The run of a line, by its place and its number there, of the script followed with one more word."""
-    options = call.options._replace(overrides=(*call.options.overrides, word))
-    found = _runs(_started(document, call._replace(options=options)), document, call._replace(options=options))
+def _again(document: Document, call: Call, which: tuple[Span | None, int], word: str | None) -> Candidate | None:
+    """The run of a line, by its place and its number there, of the script followed with one more word, or doubted."""
+    if word is not None:
+        options = call.options._replace(overrides=(*call.options.overrides, word))
+        call = call._replace(options=options)
+    started = _started(document, call)
+    if word is None:
+        started = started._replace(launches=[doubted(launch) for launch in started.launches])
     place, number = which
+    found = _runs(started, document, call)
     same = [c for c in found if c.launched is not None and c.launched.launch.span == place]
     return same[number] if number < len(same) else None
 

@@ -12,8 +12,9 @@ UNLESS_GIVEN = "the script's default, which its arguments may replace"
 """The note of a value that a loop over the script's arguments may set."""
 
 _DEFAULT = "the default in "
-# A variable, or the script's first argument, whose default is a number.
-_OPEN = re.compile(r"\$\{(?:(?P<variable>[A-Za-z_]\w*)|1):?[-=](?P<value>[0-9]{1,9})\}")
+# A variable, or the script's first argument, and its default.
+_OPEN = re.compile(r"\$\{(?:(?P<variable>[A-Za-z_]\w*)|1):?[-=][\"']?(?P<value>[0-9]{1,9}(?![\w,]))?")
+_VARIABLE = re.compile(r"\$\{?(?:(?P<variable>[A-Za-z_]\w*)|1\b)")
 _NEEDED = re.compile(
     r"the variable (?P<unset>\w+) is not given|(?P<running>\w+) is set by [\w .]+ when the job runs"
     r"|the script's argument \$(?P<argument>1) is not given"
@@ -51,13 +52,18 @@ def replaceable(note: str) -> bool:
     return note.startswith(_DEFAULT) or note == UNLESS_GIVEN
 
 
-def opened(note: str) -> tuple[str, int] | None:
-    """What to give the script in place of a default that is a number, as the start of a word, and that number.
+def opened(note: str) -> tuple[str, int | None] | None:
+    """What to give the script in place of a default, as the start of a word, and the default where it is a number.
 
-    ``${NNODES:-4}``: ``env:NNODES=`` and 4; ``${1:-4}``: ``arg:`` and 4.
+    ``${NNODES:-4}``: ``env:NNODES=`` and 4; ``${1:-4}``: ``arg:`` and 4; ``${NNODES:-$N}``: ``env:NNODES=`` and None.
     """
-    found = _OPEN.search(note) if note.startswith(_DEFAULT) else None
-    return None if found is None else (_word(found["variable"]), int(found["value"]))
+    found = _OPEN.match(note.removeprefix(_DEFAULT)) if note.startswith(_DEFAULT) else None
+    return None if found is None else (_word(found["variable"]), int(found["value"]) if found["value"] else None)
+
+
+def asked_in(condition: str) -> list[str]:
+    """What to give the script to decide a condition, as the start of a word: ``[ -z "$N" ]`` asks for ``env:N=``."""
+    return [_word(found["variable"]) for found in _VARIABLE.finditer(condition)]
 
 
 def scheduled(note: str) -> str | None:
