@@ -35,7 +35,7 @@ class Launched(NamedTuple):
         alone: whether the script starts nothing else in the same run.
         again: the run of the same line, of the script followed again with a further word (``env:NNODES=8``); with None,
             of the script as it stands, where what hangs on its number of devices is not known.
-        sizes: the devices of all launches of the script, where they are known.
+        sizes: the devices on which the script may start this line, one way or another, where they are known.
     """
 
     launch: Launch

@@ -40,11 +40,10 @@ def on_devices(candidate: Candidate, size: Term) -> Candidate:
     if line is None or line.again is None or not isinstance(size.value, int):
         return candidate
     started = line.launch.world_size
-    left_open = not started.known or assumed(started)
-    if started.value == size.value or not (left_open or line.launch.conditions):
+    if started.value == size.value:
         return candidate
     found = realised(candidate, size.value)
-    if found is None and left_open and started.known:
+    if found is None and started.known and assumed(started):
         found = _same_run(line.again(None), candidate)
     return found or candidate
 
@@ -54,7 +53,7 @@ def realised(candidate: Candidate, devices: int) -> Candidate | None:
     line = candidate.launched
     if line is None or line.again is None:
         return None
-    for word in dict.fromkeys(_words(line.launch, devices)):
+    for word in dict.fromkeys(_words(line.launch, line.script.source.text, devices)):
         other = line.again(word)
         if other is not None and other.launched is not None and other.launched.launch.world_size.value == devices:
             return _same_run(other, candidate)
@@ -83,9 +82,9 @@ def _same_run(other: Candidate | None, candidate: Candidate) -> Candidate | None
     return other._replace(name=candidate.name, launched=other.launched._replace(alone=candidate.launched.alone))
 
 
-def _words(launch: Launch, devices: int) -> Iterator[str]:
+def _words(launch: Launch, script: str, devices: int) -> Iterator[str]:
     """What to try to give the script, the number of nodes first: ``env:NNODES=8``, ``arg:8``."""
-    from effbatch_lint.documents.shell.said import asked_in, needed, opened  # noqa: PLC0415 - as above
+    from effbatch_lint.documents.shell.said import asked_for, asked_in, listed_in, needed, opened  # noqa: PLC0415 - as above
 
     started = launch.world_size.value
     counts = [term.value for term in (launch.devices_per_node, launch.nodes) if isinstance(term.value, int)]
@@ -101,4 +100,6 @@ def _words(launch: Launch, devices: int) -> Iterator[str]:
         start = (needed(option.reason) if option.reason is not None else None) or ""
         starts += [start] if start else []
     starts += [start for condition in launch.conditions for start in asked_in(condition.text)]
+    starts += asked_for(script)
     yield from (f"{start}{value}" for start in dict.fromkeys(starts) for value in wanted)
+    yield from (f"{start}{','.join(map(str, range(value)))}" for start in listed_in(script) for value in wanted)

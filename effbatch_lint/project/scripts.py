@@ -64,8 +64,9 @@ def candidates(document: Document, call: Call, read: Read) -> list[Candidate]:
 
 def _runs(started: Started, document: Document, call: Call) -> list[Candidate]:
     found: list[Candidate] = []
-    sizes = frozenset(size for launch in started.launches if isinstance(size := launch.world_size.value, int))
     for launch in started.launches:
+        same = (other.world_size.value for other in started.launches if other.span == launch.span)
+        sizes = frozenset(size for size in same if isinstance(size, int))
         line = launch_lines.of(launch, document, call.files)
         line = line._replace(alone=not started.beside - {launch.span}, sizes=sizes)
         for number, candidate in enumerate(runs(line, call)):

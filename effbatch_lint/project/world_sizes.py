@@ -61,11 +61,10 @@ def _of_line(declared: Sequence[Term], candidate: Candidate, line: Launched, of_
     if assumed(started):
         possible = tuple(size for size in declared if may_start(line.launch, size))
         return WorldSizes(possible) if possible else WorldSizes((started,), declared[0])
-    if line.launch.conditions:
-        # What decides a condition is not known here: the declared job may be another way through the script.
-        possible = tuple(size for size in declared if isinstance(size.value, int) and realised(candidate, size.value))
-        if possible or line.sizes.intersection(size.value for size in declared):
-            return WorldSizes(possible or (started,))
+    possible = tuple(size for size in declared if isinstance(size.value, int) and realised(candidate, size.value))
+    # What decides a condition is not known here: the declared job may be another way through the script.
+    if possible or line.sizes.intersection(size.value for size in declared):
+        return WorldSizes(possible or (started,))
     return WorldSizes((started,), declared[0])
 
 

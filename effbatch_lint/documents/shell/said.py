@@ -14,7 +14,10 @@ UNLESS_GIVEN = "the script's default, which its arguments may replace"
 _DEFAULT = "the default in "
 # A variable, or the script's first argument, and its default.
 _OPEN = re.compile(r"\$\{(?:(?P<variable>[A-Za-z_]\w*)|1):?[-=][\"']?(?P<value>[0-9]{1,9}(?![\w,]))?")
-_VARIABLE = re.compile(r"\$\{?(?:(?P<variable>[A-Za-z_]\w*)|1\b)")
+_VARIABLE = re.compile(r"\$\{?(?:(?P<variable>[A-Za-z_]\w*)|[1#@])")
+# What a script lets its caller set: a variable that it asks for, a list of devices that it counts.
+_ASKED = re.compile(r"""-[nz] +["']?\$\{?(?:(?P<variable>[A-Za-z_]\w*)|[1#@])""")
+_LISTED = re.compile(r"\$\{(?:(?P<variable>[A-Za-z_]\w*)|1):?-[0-9]+(?:,[0-9]+)+\}")
 _NEEDED = re.compile(
     r"the variable (?P<unset>\w+) is not given|(?P<running>\w+) is set by [\w .]+ when the job runs"
     r"|the script's argument \$(?P<argument>1) is not given"
@@ -64,6 +67,16 @@ def opened(note: str) -> tuple[str, int | None] | None:
 def asked_in(condition: str) -> list[str]:
     """What to give the script to decide a condition, as the start of a word: ``[ -z "$N" ]`` asks for ``env:N=``."""
     return [_word(found["variable"]) for found in _VARIABLE.finditer(condition)]
+
+
+def asked_for(script: str) -> list[str]:
+    """The same, for the variables that a script asks for anywhere before it takes a number of its own."""
+    return [_word(found["variable"]) for found in _ASKED.finditer(script)]
+
+
+def listed_in(script: str) -> list[str]:
+    """The same, for the lists of devices that a script counts: ``${CUDA_VISIBLE_DEVICES:-0,1,2,3}``."""
+    return [_word(found["variable"]) for found in _LISTED.finditer(script)]
 
 
 def scheduled(note: str) -> str | None:
