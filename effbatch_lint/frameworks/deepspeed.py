@@ -25,10 +25,10 @@ from effbatch_lint.documents.nodes import Entry, Mapping, Scalar, leaves
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.deepspeed import json as deepspeed_json
 from effbatch_lint.frameworks.parts.deepspeed.json import ACCUMULATION, BATCH, MICRO
-from effbatch_lint.frameworks.parts.deepspeed.triple import complete
+from effbatch_lint.frameworks.parts.deepspeed.triple import Triple, complete
 from effbatch_lint.frameworks.parts.trainer import deepspeed as trainer_deepspeed
 from effbatch_lint.frameworks.parts.trainer.layout import trainer_layout
-from effbatch_lint.terms import Origin, Term, default, exact, near, ratio, shown, unknown
+from effbatch_lint.terms import Origin, Term, default, exact, near, product, ratio, shown, unknown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
@@ -39,15 +39,21 @@ TRAINER_MICRO = ("per_device_train_batch_size", "per_gpu_train_batch_size")
 
 
 _SECTIONS = ("optimizer", "scheduler", "fp16", "bf16")
+# Keys of programs that lay their replicas out themselves, and of the files and arguments of trainers.
+_OTHERS = (
+    "pipe_parallel_size", "pipe-parallel-size", "model_parallel_size", "model-parallel-size", "num_layers",
+    "num-layers", "distributed_type", "base_model",
+)  # fmt: skip
+_TRAINERS = ("output_dir", "per_device_eval_batch_size")
 
 
 def recognise(config: Config) -> int:
     """DeepSpeed's own file is JSON (read with hjson): the same names in YAML are GPT-NeoX's, or a launcher's."""
-    others = (
-        "pipe_parallel_size", "pipe-parallel-size", "model_parallel_size", "model-parallel-size", "num_layers",
-        "num-layers", "distributed_type", "output_dir", "base_model", "per_device_eval_batch_size",
-    )  # fmt: skip
-    if config.path.endswith((".yaml", ".yml", ".toml")) or config.count(*others):
+    if config.path.endswith((".yaml", ".yml", ".toml")) or config.count(*_OTHERS):
+        return 0
+    # Behind --deepspeed_config (deepspeed.add_config_arguments) an output folder is an argument of the program;
+    # behind --deepspeed FILE it is one of TrainingArguments, with which Trainer compares the file.
+    if (_as_written(config) if config.has("deepspeed_config") else config).count(*_TRAINERS):
         return 0
     if any(config.has(key) and not isinstance(config.node(key), Mapping) for key in _SECTIONS):
         return 0  # "optimizer": "adamw" is some other program's
@@ -79,7 +85,8 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
         yield _by_itself(config, launch.world_size)
 
 
-def _by_itself(config: Config, world: Term) -> Batch:
+def _by_itself(run: Config, world: Term) -> Batch:
+    config = _engines(run)
     layout, ranks = _layout(config, world)
     batch, micro, accumulation = (_stated(config, key) for key in (BATCH, MICRO, ACCUMULATION))
     if micro is not None and deepspeed_json.is_auto(config, BATCH):
@@ -97,7 +104,7 @@ def _by_itself(config: Config, world: Term) -> Batch:
     if varying is not None:
         return Batch(micro=triple.micro, accumulation=varying, layout=layout, unit="samples", declared=fixed)
     whole = fixed if fixed is None or layout.tensor.value == 1 else exact(fixed, layout.tensor)
-    other = _argument(config, triple.micro, fixed)
+    other = _argument(run, triple.micro, fixed) or _loaded(run, triple, fixed)
     return Batch(
         micro=triple.micro,
         accumulation=triple.accumulation,
@@ -134,6 +141,38 @@ def _argument(config: Config, micro: Term, fixed: Term | None) -> Problem | None
         (argument, micro),
         help=f"give the program {shown(micro.value)}, or read the number from the file",
     )
+
+
+def _loaded(run: Config, triple: Triple, fixed: Term | None) -> Problem | None:
+    """A ``train_batch_size`` of the program's own, of one process or of all: what its loader takes, its code decides."""
+    if _engines(run) is run or not run.has(BATCH):
+        return None
+    argument = run.integer(BATCH)
+    fitting = (triple.micro, product(triple.micro, triple.accumulation), fixed)
+    if not argument.known or argument.value in [term.value for term in fitting if term is not None]:
+        return None
+    return Problem(
+        "EB903",
+        f"the program is given --{BATCH} {shown(argument.value)}, which is none of the numbers of DeepSpeed's file",
+        (argument, triple.micro),
+        help="give the program the numbers of the file",
+    )
+
+
+def _engines(run: Config) -> Config:
+    """The run without the program's arguments that bear names of DeepSpeed's: DeepSpeed reads its file alone."""
+    if not run.has("deepspeed_config"):
+        return run
+    entries = dict(run.root.entries)
+    for key in (BATCH, MICRO, ACCUMULATION):
+        entry = entries.get(key)
+        if entry is None or entry.note is not None or entry.value.span is None or entry.value.span.path == run.path:
+            continue
+        written = _in_file(entry, run.path)
+        entries.pop(key)
+        if written is not None:
+            entries[key] = written
+    return run if entries == run.root.entries else run.over(Mapping(entries, run.root.span))
 
 
 def _layout(config: Config, world: Term) -> tuple[Layout, Term]:
