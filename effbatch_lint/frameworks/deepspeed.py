@@ -51,11 +51,12 @@ def recognise(config: Config) -> int:
     """DeepSpeed's own file is JSON (read with hjson): the same names in YAML are GPT-NeoX's, or a launcher's."""
     if config.path.endswith((".yaml", ".yml", ".toml")) or config.count(*_OTHERS):
         return 0
-    # Behind --deepspeed_config (deepspeed.add_config_arguments) an output folder is an argument of the program;
-    # behind --deepspeed FILE it is one of TrainingArguments, with which Trainer compares the file.
-    if (_as_written(config) if config.has("deepspeed_config") else config).count(*_TRAINERS):
+    # Behind --deepspeed_config (deepspeed.add_config_arguments) an output folder or --fp16 is an argument of the program;
+    # behind --deepspeed FILE they are TrainingArguments, with which Trainer compares the file.
+    file = _as_written(config) if config.has("deepspeed_config") else config
+    if file.count(*_TRAINERS):
         return 0
-    if any(config.has(key) and not isinstance(config.node(key), Mapping) for key in _SECTIONS):
+    if any(file.has(key) and not isinstance(file.node(key), Mapping) for key in _SECTIONS):
         return 0  # "optimizer": "adamw" is some other program's
     numbers = config.count(BATCH, MICRO, ACCUMULATION)
     rest = config.count(
@@ -166,7 +167,9 @@ def _engines(run: Config) -> Config:
     entries = dict(run.root.entries)
     for key in (BATCH, MICRO, ACCUMULATION):
         entry = entries.get(key)
-        if entry is None or entry.note is not None or entry.value.span is None or entry.value.span.path == run.path:
+        span, note = (None, "") if entry is None else (entry.value.span, entry.note or "")
+        own = note.startswith("--override") if span is None else span.path == run.path
+        if entry is None or own:
             continue
         written = _in_file(entry, run.path)
         entries.pop(key)
