@@ -24,7 +24,13 @@ from effbatch_lint.documents.document import kind_of
 from effbatch_lint.documents.nodes import Mapping
 from effbatch_lint.frameworks.framework import Framework
 from effbatch_lint.frameworks.parts.deepspeed import json as deepspeed_json
-from effbatch_lint.frameworks.parts.deepspeed.flags import argument_of_program, as_written, in_file, numbers_of_file
+from effbatch_lint.frameworks.parts.deepspeed.flags import (
+    argument_of_program,
+    as_written,
+    batch_of_program,
+    in_file,
+    numbers_of_file,
+)
 from effbatch_lint.frameworks.parts.deepspeed.json import ACCUMULATION, BATCH, MICRO, origins
 from effbatch_lint.frameworks.parts.deepspeed.start_checks import start_checks
 from effbatch_lint.frameworks.parts.deepspeed.triple import complete
@@ -41,15 +47,21 @@ TRAINER_MICRO = ("per_device_train_batch_size", "per_gpu_train_batch_size")
 
 
 _SECTIONS = ("optimizer", "scheduler", "fp16", "bf16")
+# Keys of programs that lay their replicas out themselves, and of the files and arguments of trainers.
+_OTHERS = (
+    "pipe_parallel_size", "pipe-parallel-size", "model_parallel_size", "model-parallel-size", "num_layers",
+    "num-layers", "distributed_type", "base_model",
+)  # fmt: skip
+_TRAINERS = ("output_dir", "per_device_eval_batch_size")
 
 
 def recognise(config: Config) -> int:
     """DeepSpeed's own file is JSON (read with hjson): the same names in YAML are GPT-NeoX's, or a launcher's."""
-    others = (
-        "pipe_parallel_size", "pipe-parallel-size", "model_parallel_size", "model-parallel-size", "num_layers",
-        "num-layers", "distributed_type", "output_dir", "base_model", "per_device_eval_batch_size",
-    )  # fmt: skip
-    if config.path.endswith((".yaml", ".yml", ".toml")) or config.count(*others):
+    if config.path.endswith((".yaml", ".yml", ".toml")) or config.count(*_OTHERS):
+        return 0
+    # Behind --deepspeed_config (deepspeed.add_config_arguments) an output folder or --fp16 is an argument of the program;
+    # behind --deepspeed FILE they are TrainingArguments, with which Trainer compares the file.
+    if (as_written(config) if config.has("deepspeed_config") else config).count(*_TRAINERS):
         return 0
     if not all(_section(config, key) for key in _SECTIONS):
         return 0  # "optimizer": "adamw" is some other program's
@@ -92,7 +104,8 @@ def read(config: Config, launch: Launch) -> Iterator[Batch]:
 
 
 def _by_itself(config: Config, world: Term) -> Batch:
-    config, overlaid = numbers_of_file(config)
+    run = config
+    config, overlaid = numbers_of_file(run)
     layout, ranks = _layout(config, world)
     batch, micro, accumulation = (_stated(config, key) for key in (BATCH, MICRO, ACCUMULATION))
     if micro is not None and deepspeed_json.is_auto(config, BATCH):
@@ -110,7 +123,8 @@ def _by_itself(config: Config, world: Term) -> Batch:
     if varying is not None:
         return Batch(micro=triple.micro, accumulation=varying, layout=layout, unit="samples", declared=fixed)
     whole = fixed if fixed is None or layout.tensor.value == 1 else exact(fixed, layout.tensor)
-    other = overlaid or argument_of_program(config, triple.micro, fixed)
+    other = overlaid or batch_of_program(run, triple.micro, triple.accumulation, fixed)
+    other = other or argument_of_program(config, triple.micro, fixed)
     return Batch(
         micro=triple.micro,
         accumulation=triple.accumulation,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from effbatch_lint.batch import Problem
 from effbatch_lint.documents.nodes import Entry, Mapping
 from effbatch_lint.frameworks.parts.deepspeed.json import ACCUMULATION, BATCH, MICRO
-from effbatch_lint.terms import Term, shown
+from effbatch_lint.terms import Term, product, shown
 
 if TYPE_CHECKING:
     from effbatch_lint.compose.config import Config
@@ -37,14 +37,34 @@ def numbers_of_file(config: Config) -> tuple[Config, Problem | None]:
     entries, found = dict(config.root.entries), None
     for key in (BATCH, MICRO, ACCUMULATION):
         entry = config.root.entries.get(key)
-        own = None if entry is None or entry.note is not None else in_file(entry, config.path)
+        own = None if entry is None or _asked_for(entry) else in_file(entry, config.path)
+        if own is None and entry is not None and not _asked_for(entry) and config.has("deepspeed_config"):
+            del entries[key]  # the program's alone: the file leaves the number out
         if own is None or own is entry:
             continue
         argument, entries[key] = config.integer(key), own
         stated = config.over(Mapping({key: own}, config.root.span)).integer(key)
-        if argument.known and stated.known and argument.value != stated.value:
+        if key != BATCH and argument.known and stated.known and argument.value != stated.value:
             found = found or _untied(argument, f"{key} {shown(stated.value)}", stated)
     return config.over(Mapping(entries, config.root.span)), found
+
+
+def _asked_for(entry: Entry) -> bool:
+    """Whether the value is given to this tool (``--override``), in place of what the run says."""
+    return entry.value.span is None and (entry.note or "").startswith("--override")
+
+
+def batch_of_program(config: Config, micro: Term, accumulation: Term, fixed: Term | None) -> Problem | None:
+    """A program's ``--train_batch_size``, of one process or of all as its loader takes it, which is none of the file's."""
+    entry = config.root.entries.get(BATCH)
+    own = None if entry is None or _asked_for(entry) else in_file(entry, config.path)
+    if own is None or own is entry or fixed is None:
+        return None
+    argument = config.integer(BATCH)
+    fitting = [term.value for term in (micro, product(micro, accumulation), fixed)]
+    if not argument.known or None in fitting or argument.value in fitting:
+        return None
+    return _untied(argument, f"{BATCH} {shown(fixed.value)}", fixed)
 
 
 def argument_of_program(config: Config, micro: Term, fixed: Term | None) -> Problem | None:
