@@ -19,8 +19,8 @@ SUFFIXES = {
     ".sh": "shell", ".bash": "shell", ".slurm": "shell", ".sbatch": "shell", ".pbs": "shell",
 }  # fmt: skip
 
-# The tool's name, and what follows a name that is misspelled.
-MARKS = ("ffbatch", "FFBATCH", ": target=", ": tokens=", ": world-size=", ": ignore[", ": ignore-file[")
+# What of the tool's name is left when it is misspelled: effbatch, efbatch, effbach, eff-batch.
+MARKS = ("ffb", "FFB", "fbat", "f-batch", "f_batch")
 
 
 class Document(NamedTuple):

@@ -39,10 +39,12 @@ _PRAGMA = re.compile(
     r"(?P<colon>[ \t]*:|(?=[ \t]+(?:target|tokens|world.size|unit|tolerance)[ \t]*=)|(?=[ \t]+ignore(?:.file)?\[))"
     r"[ \t]*(?P<words>[^#]*)"
 )
-# "# efbatch: target=2048" guards nothing: another name, and then what only a pragma has (document.MARKS).
+# "# efbatch: target=2048" guards nothing, nor does "# see effbatch: target=2048": a name, and what only a pragma has.
 _NEARLY = re.compile(
-    r"(?P<name>(?!(?i:effbatch))[A-Za-z]{6,10})(?:[-_]lint)?: (?=(?:target|tokens|world-size)=|ignore(?:-file)?\[)"
+    r"(?:^|(?<=[\s#]))(?P<name>[A-Za-z]+(?:[-_][A-Za-z]+){0,2})[ \t]*[:;=]?[ \t]*"
+    r"(?=(?:target|tokens|world[-_]size)[ \t]*=|ignore(?:-file)?\[)"
 )
+_NAMES = ("effbatch", "effbatch-lint")
 _IGNORE = re.compile(r"(?P<word>[A-Za-z][\w-]*)[ \t]*\[(?P<codes>[^\]\n]{0,1000})\](?P<reason>.*)", re.DOTALL)
 _ASSIGNED = re.compile(
     r"(?P<word>[A-Za-z][\w-]*)[ \t]*=[ \t]*(?P<value>(?:\"[^\"]*\"|'[^']*'|[^\s;]+?)?)(?P<end>[,;]?(?=\s|$)|;)"
@@ -75,12 +77,10 @@ class Reader:
         """Read the pragmas in one comment."""
         if len(self._unknown) >= MAX_UNKNOWN:
             return
-        nearly = _NEARLY.match(comment.text)
-        if nearly is not None and nearest(nearly["name"], ("effbatch",), 0.8) is not None:
-            span = _within(comment, 0, nearly.end("name"))
-            self._unknown.append(Misdeclared(span, f"{nearly['name']}: is no pragma", "did you mean effbatch:?"))
-            return
-        for match in _PRAGMA.finditer(comment.text):
+        found = list(_PRAGMA.finditer(comment.text))
+        if not found:
+            self._nearly(comment)
+        for match in found:
             if match["name"] != "effbatch" or not match["colon"]:
                 span = _within(comment, match.start("name"), match.end("colon"))
                 self._unknown.append(
@@ -91,6 +91,17 @@ class Reader:
                 self._unknown.append(Misdeclared(span, "an effbatch comment that declares nothing", _known_words()))
             else:
                 self._words(comment, match["words"].rstrip(), match.start("words"))
+
+    def _nearly(self, comment: Comment) -> None:
+        """A comment that was meant to be a pragma: its name is misspelled, or is not its first word."""
+        for match in _NEARLY.finditer(comment.text):
+            name = match["name"]
+            if nearest(name, _NAMES, 0.8) is None:
+                continue
+            span = _within(comment, match.start("name"), match.end("name"))
+            help = "did you mean effbatch:?" if name != "effbatch" else "begin the comment with it, after the # alone"  # noqa: A001 - the record's name for it
+            self._unknown.append(Misdeclared(span, f"{name} is no pragma here", help))
+            return
 
     def _words(self, comment: Comment, words: str, offset: int) -> None:
         """Read ``target=2048 world-size=64 ...`` up to an ``ignore[...]``, whose reason is the rest."""
