@@ -128,3 +128,10 @@ def test_so_many_declarations_are_none() -> None:
 )
 def test_what_to_write_instead(text: str, help: str) -> None:
     assert [each.help for each in found(f"effbatch: {text}\n").unknown] == [help]
+
+
+@pytest.mark.parametrize("name", ["efbatch", "eff_batch", "Effbatch", "effbach"])
+def test_a_node_whose_name_is_misspelled(name: str) -> None:
+    (unknown,) = found(f"{name}: {{target_global_batch: 2048}}\n").unknown
+    assert (unknown.message, unknown.help) == (f"{name} is no node of this tool", "did you mean effbatch?")
+    assert found(f"{name}: {{size: 2048}}\nbatch: {{target_tokens: 8}}\n").unknown == ()

@@ -526,3 +526,14 @@ def test_settings_from_a_file_and_from_a_record(project: Path) -> None:
     (project / "ci.toml").write_text("target = 65", encoding="utf-8")
     for given in ("ci.toml", project / "ci.toml", place.load("ci.toml")):
         assert [finding.code for finding in effbatch_lint.check(["train.yaml"], settings=given).findings] == ["EB101"]
+
+
+@pytest.mark.parametrize("name", ["effbatch_lint", "efbatch-lint", "effbatch", "effbatchlint"])
+def test_a_table_whose_name_is_misspelled_is_told(project: Path, run: Run, name: str) -> None:
+    (project / "pyproject.toml").write_text(f"[tool.ruff]\n[tool.{name}]\ntarget = 64\n", encoding="utf-8")
+    (found,) = findings(run, "train.yaml")
+    assert (found["code"], found["primary"]["line"]) == ("EB905", 2)
+    assert (found["message"], found["help"]) == (
+        f"tool.{name} is no table of this tool",
+        "did you mean tool.effbatch-lint?",
+    )

@@ -34,15 +34,16 @@ def _has_section(path: str) -> bool:
             data = file.read()
     except OSError:
         return False
-    if b"effbatch-lint" not in data:
+    if b"effbatch" not in data and b"efbatch" not in data:
         return False
     import re  # noqa: PLC0415 - few projects get here
 
     return re.search(_SECTION, data, re.MULTILINE) is not None
 
 
-# [tool.effbatch-lint], [[tool.effbatch-lint.recipes]]; below [tool]: effbatch-lint = {...}, effbatch-lint.target = ...
-_SECTION = rb"""^[ \t]*(?:\[{1,2}[ \t]*tool[ \t]*\.[ \t]*|(?:tool[ \t]*\.[ \t]*)?(?=[^\[\]]*=))["']?effbatch-lint\b"""
+# [tool.effbatch-lint], [[tool.effbatch-lint.recipes]]; below [tool]: effbatch-lint = {...}, effbatch-lint.target = ...; and
+# the same under a name that is misspelled (effbatch_lint), which the reader tells.
+_SECTION = rb"""^[ \t]*(?:\[{1,2}[ \t]*tool[ \t]*\.[ \t]*|(?:tool[ \t]*\.[ \t]*)?(?=[^\[\]]*=))["']?(?:effbatch-lint|eff?batch[\w-]*)\b"""
 
 
 def load(path: str) -> Settings:

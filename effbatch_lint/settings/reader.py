@@ -14,7 +14,7 @@ from effbatch_lint.compose.config import Config, from_mapping
 from effbatch_lint.documents import toml
 from effbatch_lint.documents.nodes import Mapping, Node, Scalar, Sequence
 from effbatch_lint.findings import Misdeclared
-from effbatch_lint.nearest import did_you_mean
+from effbatch_lint.nearest import did_you_mean, nearest
 from effbatch_lint.settings.records import RecipeSettings, Settings
 from effbatch_lint.settings.values import (
     choice,
@@ -50,7 +50,7 @@ def load(path: str) -> Settings:
     config = Config(_mapping(toml.parse(source)[0]), shown)
     if os.path.basename(path) == "pyproject.toml":
         if config.node("tool.effbatch-lint") is None:
-            return Settings(os.path.dirname(os.path.abspath(path)), shown)
+            return Settings(os.path.dirname(os.path.abspath(path)), shown, unknown=tuple(_misspelled(config)))
         section = config.section("tool.effbatch-lint")
         if section is None:
             raise wrong(config, "tool.effbatch-lint", "a table")
@@ -61,6 +61,14 @@ def load(path: str) -> Settings:
 def from_python(data: AbstractMapping[str, object], folder: str) -> Settings:
     """The settings from a mapping with the same keys (the Python API)."""
     return _read(from_mapping(data, "<settings>"), folder, None)
+
+
+def _misspelled(config: Config) -> Iterator[Misdeclared]:
+    """A table of ``[tool]`` that was meant to be this tool's."""
+    tools = config.section("tool")
+    for key, entry in tools.root.entries.items() if tools is not None else ():
+        if nearest(key, ("effbatch-lint", "effbatch"), 0.8) is not None:
+            yield Misdeclared(entry.span, f"tool.{key} is no table of this tool", "did you mean tool.effbatch-lint?")
 
 
 def _mapping(node: Node) -> Mapping:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from effbatch_lint.documents.nodes import Mapping, Scalar, Sequence
 from effbatch_lint.documents.pragmas import MAX_DECLARED
 from effbatch_lint.findings import Misdeclared
-from effbatch_lint.nearest import did_you_mean
+from effbatch_lint.nearest import did_you_mean, nearest
 from effbatch_lint.targets.quantity import UNITS, parse_quantity, unit_named
 from effbatch_lint.targets.target import Target
 from effbatch_lint.terms import Origin, Term
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EXAMPLE = "write effbatch: {target_global_batch: 2048, world_size: 64}"
 _MAX_DIGITS = 10  # no job has a billion devices
 _Read = TypeVar("_Read")
+_OWN_KEYS = frozenset(("target_global_batch", "target_tokens"))
 NODE_KEYS = ("target_global_batch", "target_tokens", "unit", "world_size", "tolerance")
 
 
@@ -45,7 +46,17 @@ def declared(config: Config | None, pragmas: Pragmas) -> Declared:
         found = Declared(
             found.targets + stated.targets, found.world_sizes or stated.world_sizes, found.unknown + stated.unknown
         )
+    elif config is not None:
+        found = found._replace(unknown=(*found.unknown, *_misspelled(config)))
     return found
+
+
+def _misspelled(config: Config) -> Iterator[Misdeclared]:
+    """A node that holds what only this tool reads, under another name."""
+    for key, node in config.root.entries.items():
+        ours = isinstance(node.value, Mapping) and not node.value.entries.keys().isdisjoint(_OWN_KEYS)
+        if ours and nearest(key, ("effbatch",), 0.8) is not None:
+            yield Misdeclared(node.span, f"{key} is no node of this tool", "did you mean effbatch?")
 
 
 def _no_mapping(entry: Entry) -> Declared:
