@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from effbatch_lint.documents.document import MARKS
 from effbatch_lint.documents.nodes import Mapping, Scalar, Sequence
 from effbatch_lint.documents.pragmas import MAX_DECLARED
 from effbatch_lint.findings import Misdeclared
@@ -53,7 +54,9 @@ def declared(config: Config | None, pragmas: Pragmas) -> Declared:
 
 def _misspelled(config: Config) -> Iterator[Misdeclared]:
     """A node that holds what only this tool reads, under another name."""
-    for key, node in config.root.entries.items():
+    # The name first: to ask for the value of every key takes all of a file apart.
+    for key in [key for key in config.root.entries if any(mark in key for mark in MARKS)]:
+        node = config.root.entries[key]
         ours = isinstance(node.value, Mapping) and not node.value.entries.keys().isdisjoint(_OWN_KEYS)
         if ours and nearest(key, ("effbatch",), 0.8) is not None:
             yield Misdeclared(node.span, f"{key} is no node of this tool", "did you mean effbatch?")
