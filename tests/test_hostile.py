@@ -332,6 +332,12 @@ LONG = {
     "ignored.json": (STRING + "1}\n", "// effbatch: ignore[EB301] x\n", ""),
     "ignored.yaml": (GOOD, "# effbatch: ignore[EB301] x\n", ""),
     "trailing.yaml": (GOOD + "z:\n", "- 1 # effbatch: ignore[EB301] x\n", ""),
+    "groups.sh": (
+        LAUNCH + "x=",
+        "aa",
+        "\n[[ $x == +(a)+(a)+(a)b ]]\necho ${x//+(a)+(a)b/} ${x%%*a*a*a*b} ${x##*(a|aa)b}\n",
+    ),
+    "braces.sh": (LAUNCH + "echo ", "{a,b}", "\n"),
     "substituted.sh": (LAUNCH + "# effbatch: world-size=2\nx=$(", "\n,", ",)\n"),
 }
 

@@ -122,19 +122,21 @@ def _declare(call: Call) -> Truth | None:
                 assign(written(name, *raw.spans), state)
                 _exported(call, found[1], options)
             elif _NAME.fullmatch(name):
-                _declared(call, name, options)
+                # "local N=${N:-4}": what is assigned is expanded while the outer variable is still seen.
+                seen = parsed is not None and not parsed[0].endswith("+=")
+                _declared(call, name, options, seen=seen)
                 if parsed is not None:
                     assign(raw, state)
                 _exported(call, name, options)
     return None
 
 
-def _declared(call: Call, name: str, options: str) -> None:
+def _declared(call: Call, name: str, options: str, *, seen: bool = False) -> None:
     state = call.state
     if state.frames and call.name in ("local", "declare", "typeset") and "g" not in options:
         if call.name == "local" or name not in state.frames[-1]:
             state.local(name)
-        if name in state.frames[-1]:
+        if name in state.frames[-1] and not seen:
             state.variables[name] = None
     if "A" in options and not isinstance(state.variables.get(name), Array):
         state.variables[name] = Array({}, associative=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from effbatch_lint.documents.shell import expansion
+from effbatch_lint.documents.shell import expansion, patterns
 from effbatch_lint.documents.shell.state import TRUE, UNKNOWN, State, Truth
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ def filled(text: Text) -> Truth:
 def matched(word: Text, raw_pattern: Text, state: State) -> Truth:
     """Whether a word matches a pattern (``[[ == ]]``, ``case``)."""
     expression = expansion.is_pattern(raw_pattern, state)
+    if expression is not None and len(word) > patterns.longest(expression.pattern):
+        return UNKNOWN
     if expression is not None and word.known:
         return Truth.of(expression.fullmatch(word.chars) is not None)
     if raw_pattern.chars == "*":
@@ -103,7 +105,7 @@ def searched(text: Text, parts: list[tuple[str, bool]] | None) -> Truth:
     if parts is None:
         return UNKNOWN
     source = "".join(part if special else re.escape(part) for part, special in parts)
-    for name, members in (("[[:digit:]]", "[0-9]"), ("[[:space:]]", r"\s"), ("[[:alpha:]]", "[a-zA-Z]")):
+    for name, members in patterns.CLASSES.items():
         source = source.replace(name, members)
     repeats = len(re.findall(r"[*+{]", source))
     if repeats > _MAX_REPEATS or re.search(r"\)[*+{]", source):

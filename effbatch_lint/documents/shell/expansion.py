@@ -256,7 +256,10 @@ def _braces(raw: Text) -> list[Text]:
         before, after = raw.slice(0, at), raw.slice(end)
         options = _options(raw.slice(at, end))
         if options:
-            return [before + option + rest for option in options for rest in _braces(after)][:MAX_WORDS]
+            rests = _braces(after)
+            if len(options) * len(rests) > MAX_WORDS:
+                return [raw]  # the word stays as it is written
+            return [before + option + rest for option in options for rest in rests]
         at += 1
     return [raw]
 

@@ -130,7 +130,16 @@ def _edited(text: Text, sign: str, operand: Text, parameter: Parameter) -> Text:
         return parameter.lost(text)
     try:
         if sign[0] in "#%":
-            return _trimmed(text, sign, patterns.whole(parts))
+            expression = patterns.whole(parts)
+            # It is tried at each place of the text.
+            longest = min(
+                patterns.longest(expression.pattern), 1_000 if ".*" in expression.pattern else MAX_PATTERN_TEXT
+            )
+            return (
+                _trimmed(text, sign, expression)
+                if len(text) <= longest
+                else parameter.refused("the value is very long")
+            )
         return _replaced(text, sign, operand, parts, parameter)
     except re.error:
         return parameter.refused("the pattern is not understood")
@@ -184,7 +193,7 @@ def _replaced(text: Text, sign: str, operand: Text, parts: list[tuple[str, bool]
     anchor = operand.chars[:1] if operand.chars[:1] in ("#", "%") else ""
     replacement = expansion.joined(operand.slice(_slash(operand, len(anchor)) + 1), parameter.state)
     source = patterns.regex(parts)
-    if not source or source.count(".*") > 2:  # noqa: PLR2004 - more stars may take very long
+    if not source or source.count(".*") > 2 or len(text) > patterns.longest(source):  # noqa: PLR2004 - may take very long
         return text if not source else parameter.refused("the pattern is not understood")
     expression = re.compile(("\\A" if anchor == "#" else "") + source + ("\\Z" if anchor == "%" else ""), re.DOTALL)
     out, start = [], 0

@@ -11,6 +11,16 @@ import re
 _EXTENDED = {"@": "", "?": "?", "*": "*", "+": "+"}
 
 
+def longest(expression: str) -> int:
+    """The longest text that is matched against an expression: repeated groups try each way to share a text among them."""
+    repeated = len(re.findall(r"\)[*+]", expression))
+    if repeated and "|" in expression:
+        return 24
+    if repeated > 1:
+        return 60
+    return 400 if expression.count(".*") - expression.count("(?>.*") > 1 else 10_000
+
+
 def regex(parts: list[tuple[str, bool]]) -> str:
     """The expression for a pattern given in stretches: text, and whether its characters are special."""
     return "".join(_glob(text) if special else re.escape(text) for text, special in parts)
@@ -57,12 +67,12 @@ def _bracket_end(text: str, at: int) -> int:
     # A "]" that comes first, or first after the negation, is a member; "[:digit:]" has one of its own.
     start = at + 2 if text[at + 1 : at + 2] in ("!", "^") else at + 1
     end = text.find("]", start + 1)
-    while end > 0 and text.rfind("[:", at + 1, end) > text.rfind(":]", at + 1, end + 1):
+    while end > 0 and text.rfind("[:", at + 1, end) > text.rfind(":]", at + 1, end):
         end = text.find("]", end + 1)
     return end
 
 
-_CLASSES = {
+CLASSES = {
     "[:digit:]": "0-9", "[:alpha:]": "a-zA-Z", "[:alnum:]": "a-zA-Z0-9", "[:space:]": r"\s",
     "[:upper:]": "A-Z", "[:lower:]": "a-z", "[:blank:]": r" \t",
 }  # fmt: skip
@@ -71,7 +81,7 @@ _CLASSES = {
 def _bracket(inner: str) -> str:
     negated = inner[:1] in ("!", "^")
     inner = inner[1:] if negated else inner
-    for name, members in _CLASSES.items():
+    for name, members in CLASSES.items():
         inner = inner.replace(name, f"\0{members}\0")
     stretches = inner.split("\0")
     members = "".join(

@@ -129,6 +129,9 @@ def _around(code: Code, node: Node, holes: list[Node]) -> list[Text]:
     return [*parts, code.text.slice(start, code.end(node))]
 
 
+_STDERR = written("/dev/stderr")
+
+
 def read_streams(shell: Interpreter, code: Code, nodes: Sequence[Node], state: State) -> Streams:
     """What redirections do; a here-document's later words and pipe stand inside its node."""
     streams = Streams()
@@ -158,8 +161,11 @@ def _file(shell: Interpreter, code: Code, node: Node, state: State, streams: Str
         found = shell.read(target, state)
         missing = unknowable(f"< {target.display}", f"{target.display} is not in the project")
         return streams._replace(stdin=missing if found is None else found)
-    if sign in (">", ">>", ">|", "&>", "&>>") and (descriptor is None or code.slice(descriptor).chars == "1"):
+    output = descriptor is None or code.slice(descriptor).chars == "1"
+    if sign in (">", ">>", ">|", "&>", "&>>") and output:
         return streams._replace(target=target, append=sign.endswith(">>"))
+    if sign == ">&" and target.chars == "2" and output:
+        return streams._replace(target=_STDERR, append=True)  # no part of what "$(...)" catches
     return streams
 
 
