@@ -29,7 +29,6 @@ def checked(batch: Batch, launch: Launch, declared: Term | None, *, alone: bool)
         *_declared(launch, declared),
         *_allocated(launch, alone=alone),
         *_one_of_many(launch),
-        *_left_over(launch),
         *_cut_off(launch),
         *_truncated(batch),
     )
@@ -87,26 +86,6 @@ def _one_of_many(launch: Launch) -> Iterator[Problem]:
             refuses=True,
             help="leave --multi_gpu out for one process",
         )
-
-
-def _left_over(launch: Launch) -> Iterator[Problem]:
-    """Accelerate starts ``num_processes // num_machines`` on each machine (utils/launch.py, prepare_multi_gpu_env)."""
-    config = launch.accelerate
-    if launch.launcher != "accelerate" or config is None:
-        return
-    processes, machines = config.integer("num_processes"), launch.nodes
-    if not processes.value or not machines.value or processes.value % machines.value == 0:
-        return
-    each = processes.value // machines.value
-    if not each:
-        return  # no process at all: the framework's own check says so
-    yield Problem(
-        "EB303",
-        f"num_processes {shown(processes.value)} over {shown(machines.value)} machines starts {shown(each)} on each: "
-        f"{shown(each * machines.value)} processes in all",
-        (processes, machines),
-        help=f"write num_processes: {each * machines.value}, or a multiple of {shown(machines.value)}",
-    )
 
 
 def _cut_off(launch: Launch) -> Iterator[Problem]:

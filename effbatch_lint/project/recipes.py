@@ -103,7 +103,11 @@ def _batches(run: Candidate, started: Launch, chosen: tuple[Term, ...], contradi
     if not batches:
         return batches
     if run.launched is not None:
-        return (_checked(batches[0], run.launched, contradicted), *batches[1:])
+        first = _checked(batches[0], run.launched, contradicted)
+        file = started.accelerate if started.launcher == "accelerate" and started.nodes.value != 1 else None
+        if file is not None and run.framework.role != "launcher":
+            first = _whole(first, file)
+        return (first, *batches[1:])
     file = run.config if run.framework.role == "launcher" else started.accelerate
     return batches if file is None else (_beside(batches[0], file, chosen), *batches[1:])
 
@@ -188,6 +192,13 @@ def _checked(batch: Batch, launched: Launched, stated: Term | None) -> Batch:
     from effbatch_lint.launch_checks import checked  # noqa: PLC0415 - only a script states a launch
 
     return checked(batch, launched.launch, stated, alone=launched.alone)
+
+
+def _whole(batch: Batch, file: Config) -> Batch:
+    """The batch of a run that accelerate's line starts on machines which its processes may not divide."""
+    from effbatch_lint.frameworks.parts.accelerate_launch import left_over  # noqa: PLC0415 - as above
+
+    return batch._replace(problems=(*batch.problems, *left_over(file)))
 
 
 def _beside(batch: Batch, file: Config, declared: tuple[Term, ...]) -> Batch:

@@ -63,7 +63,7 @@ def processes(config: Config) -> Term:
 
 def launch_problems(config: Config) -> Iterator[Problem]:
     """What happens to ``num_processes`` without a word from accelerate."""
-    total, machines = config.integer("num_processes"), config.integer("num_machines", default=1)
+    total = config.integer("num_processes")
     if not total.value or total.value <= 1:
         return
     if kind(config) == "NO":
@@ -73,7 +73,14 @@ def launch_problems(config: Config) -> Iterator[Problem]:
             (total, Term(None, "read", _origins(config, "distributed_type"), key="distributed_type")),
             help="set distributed_type to MULTI_GPU, or num_processes to 1",
         )
-    elif machines.value and total.value % machines.value:
+    else:
+        yield from left_over(config)
+
+
+def left_over(config: Config) -> Iterator[Problem]:
+    """Processes that the machines do not divide: the rest is not started."""
+    total, machines = config.integer("num_processes"), config.integer("num_machines", default=1)
+    if total.value and machines.value and total.value > machines.value and total.value % machines.value:
         yield Problem(
             "EB303",
             f"num_processes {shown(total.value)} is for {shown(machines.value)} machines together, and no multiple of "
