@@ -127,8 +127,20 @@ def _declare(call: Call) -> Truth | None:
                 _declared(call, name, options, seen=seen)
                 if parsed is not None:
                     assign(raw, state)
+                if call.name in ("declare", "typeset", "local"):
+                    _kind(state, name, options)
                 _exported(call, name, options)
     return None
+
+
+def _kind(state: State, name: str, options: str) -> None:
+    """``-i``, ``-u``, ``-l``, ``-n``: what is assigned is computed, respelled, or another variable's; a number stays one."""
+    held = state.variables.get(name)
+    if not set(options) & set("inul") or not isinstance(held, Text):
+        return
+    if "n" in options or not held.chars.isdecimal():
+        why = f"{name} is declared with {options}, which changes what is assigned to it"
+        state.variables[name] = unknowable(f"${name}", why, *held.spans[:1])
 
 
 def _declared(call: Call, name: str, options: str, *, seen: bool = False) -> None:
@@ -153,6 +165,13 @@ def _exported(call: Call, name: str, options: str) -> None:
 def _unset(call: Call) -> None:
     for word in call.arguments():
         if word.chars.startswith("-"):
+            continue
+        element = re.fullmatch(r"(\w+)\[(.+)\]", word.chars)
+        held = call.state.variables.get(element[1]) if element is not None else None
+        if element is not None and isinstance(held, Array):
+            index = _index(word.slice(element.start(2), element.end(2)), held, call.state)
+            items = {key: item for key, item in held.items.items() if key != index}
+            call.state.variables[element[1]] = held._replace(items=items)
             continue
         call.state.variables[word.chars] = None
         call.state.exported.discard(word.chars)

@@ -51,7 +51,7 @@ def applied(found: Text | list[Text] | Array, rest: Text, parameter: Parameter) 
     if sign == ":":
         return _substring(found, operand, parameter)
     if sign == "@":
-        return found
+        return parameter.refused(f"{parameter.shown.display} is another spelling of the value, which is not worked out")
     if isinstance(found, Array):
         return Array({key: _edited(item, sign, operand, parameter) for key, item in found.items.items()})
     if isinstance(found, list):
@@ -106,7 +106,7 @@ def _substring(found: Text | list[Text] | Array, operand: Text, parameter: Param
     if parameter.name in "@*" and parameter.subscript is None:
         # "${@:1}" begins with $1: element 0 is the script's name.
         items = [written(parameter.state.script), *items] if start == 0 else items
-        start = max(start - 1, 0)
+        start -= start > 0
     chosen = items[slice(*_range(start, size, len(items)))]
     return Array.listed(chosen) if isinstance(found, Array) else chosen
 
